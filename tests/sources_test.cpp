@@ -178,6 +178,57 @@ std::string growing_names() {
   return out;
 }
 
+// What may have been changed by something that is not followed is asked for by its name, and taken as it is given.
+TEST(Sources, WhatMayHaveChangedIsAskedForByItsName) {
+  const auto read_of = [](const std::string& body, const std::string& value, const Variables& given = {}) {
+    const std::string program =
+        "import json, subprocess, conf\ncfg = {'tp': 2}\n" + body +
+        "\nsubprocess.run(['python', '-m', 'sglang.launch_server', '--model-path', 'm', '--tp', "
+        "str(" +
+        value + ")])\n";
+    return read_launches(program, given, "run.py");
+  };
+  const std::pair<const char*, const char*> changed[] = {
+      {"cfg.update(json.load(open('c.json')))", "cfg['tp']"},
+      {"conf.fill(cfg)", "cfg['tp']"},
+      {"conf.fill([cfg])", "cfg.get('tp', 1)"},
+      {"conf.cfg = cfg", "cfg['tp']"},
+      {"tp = 2\nfrom conf import *", "tp"},
+      {"class C: tp = 2\nconf.fill(C)", "C.tp"},
+      {"class C(conf.Base): tp = 2\nc = C()", "c.tp"},
+  };
+  for (const auto& [body, value] : changed) {
+    const auto asked = read_of(body, value);
+    ASSERT_TRUE(asked) << asked.error().text();
+    ASSERT_EQ(asked->front().unknown.size(), 1U) << body;
+    EXPECT_NE(asked->front().unknown[0].what.find("--set tp=VALUE"), std::string::npos) << body;
+    const auto given = read_of(body, value, {{"tp", "8"}});
+    ASSERT_TRUE(given) << given.error().text();
+    EXPECT_EQ(given->front().argv.back(), "8") << body;
+    EXPECT_TRUE(given->front().unknown.empty()) << body;
+  }
+}
+
+// A container's words are its command and its arguments; what else an unknown call makes of a command is asked about.
+TEST(Sources, ACommandHandedOverWithOtherWordsIsNotAllOfThem) {
+  const std::string launch = "['python3', '-m', 'sglang.launch_server']";
+  const auto container = read_launches(
+      "import client\nclient.V1Container(name='s', image='lmsysorg/sglang:v0.5.19-xpu', "
+      "command=" +
+          launch + ", args=['--model-path', 'm', '--tp', '2'])\n",
+      {}, "run.py");
+  ASSERT_TRUE(container) << container.error().text();
+  ASSERT_EQ(container->size(), 1U);
+  EXPECT_EQ(container->front().argv, (std::vector<std::string>{"--model-path", "m", "--tp", "2"}));
+  EXPECT_EQ(container->front().image, "lmsysorg/sglang:v0.5.19-xpu");
+  EXPECT_TRUE(container->front().unknown.empty());
+  for (const std::string call : {"start(" + launch + ", ['--model-path', 'm'])", "start(" + launch + ", *args)"}) {
+    const auto read = read_launches("import start, args\n" + call + "\n", {}, "run.py");
+    ASSERT_TRUE(read) << read.error().text();
+    EXPECT_FALSE(read->front().unknown.empty()) << call;
+  }
+}
+
 TEST(Sources, FilesThatAreNoneEndInOneLine) {
   std::string aliases = "services:\n  a: &a0 [x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 30; ++i)

@@ -298,17 +298,17 @@ std::optional<Val> Follower::builtin(const std::string& name, Arguments& a) {
     bind_attribute(a.values[0], a.values[1].text->text, a.values[2], a.at);
     return none();
   }
-  if (name == "vars" && a.values.size() == 1 && a.values[0].is(Kind::kInstance)) {
-    Val out = {.kind = Kind::kDict, .object = make()};
-    if (a.values[0].object->name != "argparse.Namespace") {
-      for (const auto& [key, v] : a.values[0].object->now.names) set_entry(out.object, text(key, a.at), v, a.at);
-      if (out.object->now.pairs.size() > 1) out.object->now.open = "the order of attributes is not known here";
-      return out;
-    }
-    for (const auto& [key, v] : a.values[0].object->now.pairs) set_entry(out.object, key, v, a.at);
-    out.object->now.open = a.values[0].object->now.open;
-    return out;
+  if (name == "setattr" && a.values.size() == 3 && (a.values[0].is(Kind::kInstance) || a.values[0].is(Kind::kClass))) {
+    const ShellText* key = a.values[1].is(Kind::kText) ? a.values[1].text.get() : nullptr;
+    lose(a.values[0].object, fmt::format("an attribute is set at line {} whose name is not known", line(a.at)), a.at,
+         key);
+    return none();
   }
+  if (name == "vars" && a.values.size() == 1 && (a.values[0].is(Kind::kInstance) || a.values[0].is(Kind::kClass)))
+    return names_of(a.values[0]);
+  const bool outside = locals_ == globals_ && (name == "locals" || name == "vars");
+  if (a.values.empty() && (name == "globals" || outside))
+    return names_of({.kind = Kind::kInstance, .object = globals_});
   if (name == "abs" && a.values.size() == 1 && a.values[0].whole()) return whole(std::abs(a.values[0].integer));
   if (name == "round" && a.values.size() == 1 && a.values[0].is(Kind::kFloat) && std::abs(a.values[0].number) < 1e15)
     return whole(static_cast<std::int64_t>(std::nearbyint(a.values[0].number)));
@@ -326,7 +326,14 @@ std::optional<Val> Follower::builtin(const std::string& name, Arguments& a) {
     return instance(name);
   if (name == "exec" || name == "eval") {
     ++doubts_;
-    touch(locals_);
+    const std::string why = fmt::format("{}() at line {} may set it", name, line(a.at));
+    for (std::size_t i = 1; i < a.values.size(); ++i) handed_over(a.values[i], name, a.at);
+    if (name == "exec" && a.values.size() < 2) {
+      for (Object* scope : {locals_, globals_}) {
+        lose(scope, why, a.at);
+        scope->now.open.clear();
+      }
+    }
     return unclear(a.at, a.end);
   }
   return std::nullopt;

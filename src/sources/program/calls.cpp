@@ -237,7 +237,13 @@ Val Follower::instantiate(Object* type, Arguments& a) {
     Arguments inner = a;
     inner.values.insert(inner.values.begin(), self);
     (void)call(*init, inner);
+    if (open || !type->now.open.empty())  // another may stand in front of it
+      lose(self.object, fmt::format("what {} is made of may set it", type->name), a.at);
     return self;
+  }
+  const bool other_init = init == nullptr && open && type->way != "dataclass";
+  if (other_init) {
+    self.object->now.open = fmt::format("what {} is made of may set it", type->name);
   }
   if (!fields) {
     for (const Val& v : a.values) handed_over(v, type->name, a.at);
@@ -278,24 +284,139 @@ Val Follower::instantiate(Object* type, Arguments& a) {
 
 // --- what is not known ---
 
-// What nothing is known of may change what it is given.
-void Follower::handed_over(const Val& v, const std::string& to, std::size_t at, int depth) {
-  if (v.object == nullptr || depth > 4 || v.object == environ_) return;
-  const std::string why = fmt::format("a list is handed to {} at line {}, which may change it", to, line(at));
-  if (v.is(Kind::kList)) {
-    const auto& items = v.object->now.items;
-    if (!items.empty() && is_many(items.back())) return;
-    touch(v.object);
-    v.object->now.items.push_back(unknown(why, at, true));
-  } else if (v.is(Kind::kDict)) {
-    touch(v.object);
-    if (v.object->now.open.empty()) v.object->now.open = why;
-  } else if (v.is(Kind::kTuple)) {
-    for (const Val& item : v.object->now.items) handed_over(item, to, at, depth + 1);
-  } else if (v.is(Kind::kInstance)) {
-    touch(v.object);
-    v.object->now.open = why;
+// Whether a text of which not all is known may be `name`.
+static bool may_be(const ShellText& pattern, const std::string& name) {
+  const auto first = pattern.text.find(kHole);
+  if (first == std::string::npos) return pattern.text == name;
+  const std::string_view front = std::string_view(pattern.text).substr(0, first);
+  const std::string_view back = std::string_view(pattern.text).substr(pattern.text.rfind(kHole) + 1);
+  return name.size() >= front.size() + back.size() && name.starts_with(front) && name.ends_with(back);
+}
+
+// What an object holds may be anything from here on; with a `key`, what stands under that. Functions and classes stay
+// what they are.
+void Follower::lose(Object* object, const std::string& why, std::size_t at, const ShellText* key) {
+  const auto lost = [&](const std::string& name, Val& v) {
+    const bool stays = v.is(Kind::kFunction) || v.is(Kind::kClass) || v.is(Kind::kNative);
+    const bool pythons = name.starts_with("__") || name.starts_with('.');
+    if (stays || pythons || (key != nullptr && !may_be(*key, name))) return;
+    v = unknown(why, at);
+    v.mystery = std::make_shared<const Mystery>(Mystery{why, at, name});
+  };
+  const bool shows = object->of != nullptr && object->of->shown_by == object;
+  for (Object* one : {object, shows ? object->of : object->shown_by}) {
+    if (one == nullptr) continue;
+    touch(one);
+    spend(one->now.names.size() + one->now.pairs.size());
+    for (auto& [name, v] : one->now.names) lost(name, v);
+    for (auto& [name, v] : one->now.pairs) lost(name.known_text() ? name.text->text : std::string(), v);
+    if (one->now.open.empty() || one->now.open == kNoOrder) one->now.open = why;
   }
+}
+
+void Follower::set_name(Object* owner, const std::string& name, Val v) {
+  touch(owner);
+  if (owner->shown_by != nullptr) {
+    touch(owner->shown_by);
+    const Val key = text(name, 0);
+    if (Val* found = entry(owner->shown_by, key))
+      *found = v;
+    else
+      owner->shown_by->now.pairs.emplace_back(key, v);
+  }
+  owner->now.names[name] = std::move(v);
+}
+
+// vars(owner): what is written there is an attribute of it.
+Val Follower::names_of(const Val& owner) {
+  Object* object = owner.object;
+  if (object->shown_by == nullptr) {
+    object->shown_by = make();
+    object->shown_by->of = object;
+  }
+  Object* shown = object->shown_by;
+  touch(shown);
+  shown->now = {.open = object->now.open};
+  for (const auto& [key, v] : object->now.pairs) {  // options, in their order
+    const auto it = key.known_text() ? object->now.names.find(key.text->text) : object->now.names.end();
+    shown->now.pairs.emplace_back(key, it == object->now.names.end() ? v : it->second);
+  }
+  spend(object->now.names.size());
+  for (const auto& [name, v] : object->now.names) {
+    const Val key = text(name, 0);
+    if (name.starts_with('.') || v.is(Kind::kGone) || entry(shown, key) != nullptr) continue;
+    shown->now.pairs.emplace_back(key, v);
+  }
+  const bool ordered = object->now.pairs.size() == shown->now.pairs.size() || shown->now.pairs.size() < 2;
+  if (!ordered && shown->now.open.empty()) shown->now.open = kNoOrder;
+  return {.kind = Kind::kDict, .object = shown};
+}
+
+// What nothing is known of may change what it is given, and what that holds.
+void Follower::handed_over(const Val& v, const std::string& to, std::size_t at, int depth) {
+  const bool changes = v.sequence() || v.is(Kind::kDict) || v.is(Kind::kInstance) || v.is(Kind::kClass);
+  if (v.object == nullptr || depth > 4 || v.object == environ_ || !changes) return;
+  const std::string_view what = v.sequence() ? "a list" : v.is(Kind::kDict) ? "a dictionary" : "an object";
+  const std::string why = fmt::format("{} is handed to {} at line {}, which may change it", what, to, line(at));
+  const Content held = v.object->now;
+  spend(held.items.size() + 1);
+  for (const Val& item : held.items) handed_over(item, to, at, depth + 1);
+  for (const auto& [key, item] : held.pairs) handed_over(item, to, at, depth + 1);
+  if (v.is(Kind::kInstance)) {
+    for (const auto& [name, item] : held.names) handed_over(item, to, at, depth + 1);
+  }
+  if (v.is(Kind::kTuple)) return;
+  if (v.is(Kind::kInstance) && v.object->name == "argparse.ArgumentParser" && to.find("add_") != std::string::npos) {
+    touch(v.object);
+    v.object->now.open = why;  // what adds options leaves the others
+    return;
+  }
+  if (!v.sequence()) return lose(v.object, why, at);
+  if (!held.items.empty() && is_many(held.items.back())) return;
+  touch(v.object);
+  v.object->now.items.push_back(unknown(why, at, true));
+}
+
+// A command that is handed over with other words: what is made of them all is not known.
+Val Follower::with_others(const Val& command, const Arguments& a, const std::string& to) {
+  const auto adds = [&](const Val& v) {
+    return v.object != command.object && (v.is(Kind::kList) || v.is(Kind::kTuple) || v.is(Kind::kText) || is_many(v));
+  };
+  const Val* args = a.key("args");
+  if (std::ranges::none_of(a.values, adds) && (args == nullptr || !adds(*args))) return command;
+  std::vector<Val> words = command.object->now.items;
+  words.push_back(unknown(fmt::format("{} at line {} may add words to it", to, line(a.at)), a.at, true));
+  ++quiet_;
+  Val out = list_of(std::move(words), command.kind);
+  --quiet_;
+  return out;
+}
+
+// V1Container(image=…, command=[…], args=[…]): the words of a container.
+bool Follower::started_in_container(Arguments& a, const std::string& to) {
+  const Val* command = a.key("command");
+  const Val* args = a.key("args");
+  const Val* image = a.key("image");
+  const bool lists = command != nullptr && command->is(Kind::kList) && (args == nullptr || args->is(Kind::kList));
+  if (!lists || image == nullptr) return false;
+  std::vector<Val> words = command->object->now.items;
+  if (args != nullptr) words.insert(words.end(), args->object->now.items.begin(), args->object->now.items.end());
+  ++quiet_;
+  const Val all = list_of(std::move(words));
+  --quiet_;
+  if (!names_server(all)) return false;
+  for (const Val* one : {command, args}) {
+    if (one != nullptr) used_.insert(one->object);
+  }
+  Arguments inner = a;
+  inner.keys.clear();
+  if (const Val* env = a.key("env"); env != nullptr && !env->is(Kind::kNone)) inner.keys.emplace_back("env", *env);
+  image_ = image->known_text() ? image->text->text : std::string();
+  conditions_.push_back(fmt::format("where {} starts it", to));
+  start_words(all, inner);
+  conditions_.pop_back();
+  image_.clear();
+  return true;
 }
 
 Val Follower::call_unknown(const Val& callee, Arguments& a) {
@@ -307,14 +428,18 @@ Val Follower::call_unknown(const Val& callee, Arguments& a) {
   if (speaks) return out;
   ++doubts_;
   if (std::find(kStarting.begin(), kStarting.end(), last) != kStarting.end() && start_unknown(name, a)) return out;
+  if (callee.is(Kind::kUnknown) && callee.object != nullptr)  // a method that nothing is known of
+    handed_over({.kind = Kind::kInstance, .object = callee.object}, name, a.at);
   const auto each = [&](const Val& v) {
     if (!names_server(v)) return handed_over(v, name, a.at);
     Arguments words = a;
-    words.values = {v};
+    words.values = {with_others(v, a, name)};
     words.keys.clear();
     if (const Val* env = a.key("env")) words.keys.emplace_back("env", *env);
-    start_words(v, words);
+    used_.insert(v.object);
+    start_words(words.values[0], words);
   };
+  if (started_in_container(a, name)) return out;
   for (const Val& v : a.values) each(v);
   for (const auto& [key, v] : a.keys) each(v);
   if (name.ends_with("load_dotenv") && quiet_ == 0 && !take_dotenv(a)) {

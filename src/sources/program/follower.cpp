@@ -4,6 +4,7 @@
 #include "src/sources/readers/variable_file.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +13,14 @@ namespace preflight::sources::program {
 namespace {
 
 constexpr std::size_t kMostEndings = 3;
+
+// Decorators of classes that leave their attributes what they are.
+bool only_wraps(std::string_view decorator) {
+  constexpr std::array<std::string_view, 12> kThose = {"ray.",      "serve.",      "app.",     "stub.",
+                                                       "modal.",    "bentoml.",    "unittest", "pytest",
+                                                       "functools", "total_order", "attr",     "define"};
+  return std::ranges::any_of(kThose, [&](std::string_view one) { return decorator.starts_with(one); });
+}
 
 }  // namespace
 
@@ -238,11 +247,11 @@ void Follower::bind_each(const Expr& target, const Val& v) {
 
 void Follower::bind_attribute(const Val& base, const std::string& name, Val v, std::size_t at) {
   if (base.is(Val::Kind::kInstance) || base.is(Val::Kind::kClass) || base.is(Val::Kind::kFunction)) {
-    touch(base.object);
-    base.object->now.names[name] = std::move(v);
+    set_name(base.object, name, std::move(v));
   } else if (base.is(Val::Kind::kNative)) {
-    (void)at;
-    touch(globals_);  // a library's own name: sys.argv
+    const bool pythons = base.object->name == "sys" || base.object->name == "os";
+    if (!pythons) handed_over(v, base.object->name, at);  // whose functions may change it
+    touch(globals_);                                      // a library's own name: sys.argv
     globals_->now.names["." + base.object->name + "." + name] = std::move(v);
   }
 }
@@ -317,9 +326,11 @@ void Follower::remove_item(const Expr& target) {
     if (base.object->now.inherits) return set_entry(base.object, key, {.kind = Val::Kind::kGone}, target.begin);
     touch(base.object);
     if (!key.known_text() && !key.whole()) {
-      base.object->now.open = fmt::format("an entry is taken out at line {}", line(target.begin));
-      return;
+      const std::string why = fmt::format("an entry is taken out at line {}", line(target.begin));
+      return lose(base.object, why, target.begin, key.is(Val::Kind::kText) ? key.text.get() : nullptr);
     }
+    if (base.object->of != nullptr && key.known_text())
+      return set_entry(base.object, key, {.kind = Val::Kind::kGone}, target.begin);
     std::erase_if(base.object->now.pairs, [&](const auto& one) { return same(one.first, key); });
     return;
   }
@@ -769,13 +780,15 @@ Val Follower::decorated(const Stmt& one, Val v) {
                name == "contextlib.contextmanager" || name == "abc.abstractmethod" || name == "typing.overload" ||
                name == "atexit.register" || name == "enum.unique") {
       if (name == "contextlib.contextmanager") v.object->altered = shown((*it)->begin, (*it)->end);
-    } else if (decorator.is(Val::Kind::kFunction) && v.is(Val::Kind::kFunction)) {
+    } else if (decorator.is(Val::Kind::kFunction) && (v.is(Val::Kind::kFunction) || v.is(Val::Kind::kClass))) {
       Arguments a;
       a.values = {v};
       a.at = one.begin;
       v = call(decorator, a);
     } else if (v.object != nullptr) {
       v.object->altered = shown((*it)->begin, (*it)->end);
+      if (v.is(Val::Kind::kClass) && !only_wraps(v.object->altered))
+        lose(v.object, fmt::format("@{} may change {}", v.object->altered, v.object->name), one.begin);
     }
   }
   return v;
@@ -789,8 +802,10 @@ void Follower::define_class(const Stmt& one) {
   c.object->statement = &one;
   c.object->scope = locals_;
   for (const Argument& base : one.arguments) {
-    if (!base.name.empty()) continue;
     const Val v = value(*base.value);
+    const bool plain = v.is(Val::Kind::kNative) && (v.object->name == "abc.ABCMeta" || v.object->name == "type");
+    if (base.name == "metaclass" && !plain) c.object->now.open = fmt::format("a metaclass makes {}", one.name);
+    if (!base.name.empty()) continue;
     Object* of = v.is(Val::Kind::kClass) || v.is(Val::Kind::kNative) ? v.object : make();
     if (v.is(Val::Kind::kUnknown)) of->name = shown(base.value->begin, base.value->end);
     c.object->bases.push_back(of);
@@ -806,6 +821,13 @@ void Follower::define_class(const Stmt& one) {
     if (member.is(Val::Kind::kFunction) && member.object->scope == c.object) member.object->of = c.object;
   }
   if (quiet_ == 0) classes_.push_back(c.object);
+  bool open = false;
+  for (const Object* base : c.object->bases) {
+    const bool changes = class_member(base, "__init_subclass__", open) != nullptr || !base->now.open.empty();
+    if (changes && c.object->now.open.empty())
+      c.object->now.open = fmt::format("{} may change {}", base->name, one.name);
+  }
+  if (const std::string why = c.object->now.open; !why.empty()) lose(c.object, why, one.begin);
   const Val v = decorated(one, c);
   touch(locals_);
   locals_->now.names[one.name] = v;
@@ -825,7 +847,11 @@ void Follower::import(const Stmt& one) {
 void Follower::import_from(const Stmt& one) {
   for (std::size_t i = 0; i + 1 < one.names.size(); i += 2) {
     const std::string& name = one.names[i];
-    if (name == "*") continue;
+    if (name == "*") {
+      lose(locals_, fmt::format("{} may set it at line {}", one.name, line(one.begin)), one.begin);
+      locals_->now.open.clear();
+      continue;
+    }
     touch(locals_);
     const std::string known = one.names[i + 1].empty() ? name : one.names[i + 1];
     locals_->now.names[known] = imported(one.name + "." + name, one.begin);

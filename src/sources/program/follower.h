@@ -119,6 +119,8 @@ class Follower {
   Val dictionary(const Expr& e);
   Val attribute(const Val& base, const std::string& name, const Expr& e);
   Val instance_attribute(const Val& base, const std::string& name, const Expr& e);
+  Val lost_attribute(const std::string& why, const std::string& name, const Expr& e);
+  [[nodiscard]] static bool is_plain_base(const Object* type);
   const Val* class_member(const Object* type, const std::string& name, bool& unclear, int depth = 0) const;
   Val bound_member(const Val& member, const Val& self, Object* type, const Expr& e);
   Val subscript(const Expr& e);
@@ -170,8 +172,13 @@ class Follower {
   Val body_value(Object* function, Object* locals, Object* frame_owner);
   Val instantiate(Object* type, Arguments& arguments);
   void dataclass_fields(Object* type, std::vector<std::pair<std::string, Val>>& out, int depth = 0);
+  Val with_others(const Val& command, const Arguments& a, const std::string& to);
+  bool started_in_container(Arguments& a, const std::string& to);
   Val call_unknown(const Val& callee, Arguments& arguments);
   void handed_over(const Val& v, const std::string& to, std::size_t at, int depth = 0);
+  void lose(Object* object, const std::string& why, std::size_t at, const ShellText* key = nullptr);
+  Val names_of(const Val& owner);
+  void set_name(Object* owner, const std::string& name, Val value);
   std::optional<std::vector<Val>> items_of(const Val& v, std::size_t at);  // none: not known
   Val list_of(std::vector<Val> items, Val::Kind kind = Val::Kind::kList);
   Val native(const std::string& name);
@@ -195,6 +202,7 @@ class Follower {
   Val dict_method(const std::string& name, const Val& self, Arguments& a);
   Val set_method(const std::string& name, const Val& self, Arguments& a);
   void update(Object* dict, const Val& more, std::size_t at);
+  void environment_over(Object* dict, const Val& environment, std::size_t at);
   void set_entry(Object* dict, const Val& key, Val value, std::size_t at);
   Val* entry(Object* dict, const Val& key);
   std::optional<Val> library(const std::string& name, const Object& callee, Arguments& a);
@@ -284,6 +292,7 @@ class Follower {
   int calls_ = 0;    // inside each other
   int forever_ = 0;  // loops without a test
   std::size_t ended_at_ = 0;
+  std::string image_;       // of the container that is started
   TakenDefaults defaults_;  // so far
   bool nothing_given_;
   std::size_t doubts_ = 0;  // what may have failed so far

@@ -427,6 +427,7 @@ std::optional<Val> Follower::parser_call(const std::string& name, const Object& 
   if (what == "add_argument_group" || what == "add_mutually_exclusive_group") return self;
   if (what == "set_defaults") {
     for (const auto& [key, v] : a.keys) set_entry(parser, text(key, a.at), v, a.at);
+    for (const Val& more : a.more) update(parser, more, a.at);
     return none();
   }
   if (what == "parse_args" || what == "parse_known_args") {
@@ -460,8 +461,10 @@ std::optional<Val> Follower::parser_call(const std::string& name, const Object& 
 std::optional<Val> Follower::library(const std::string& name, const Object& callee, Arguments& a) {
   if (name == "sys.exit" || name == "os._exit" || name == "os.abort") throw Thrown{instance("SystemExit"), a.at};
   if (name == "argparse.ArgumentParser") return instance(name);
-  if (name == "argparse.Namespace") {
+  if (name == "object.__setattr__" && a.values.size() == 3) return builtin("setattr", a);
+  if (name == "argparse.Namespace" || name == "types.SimpleNamespace") {
     Val out = instance(name);
+    if (!a.more.empty()) out.object->now.open = "attributes that are not known here are handed over";
     for (const auto& [key, v] : a.keys) out.object->now.names[key] = v;
     return out;
   }
@@ -583,11 +586,6 @@ std::optional<Val> Follower::library(const std::string& name, const Object& call
     return out;
   }
   if (name == "contextlib.suppress") return instance(name);
-  if (name == "types.SimpleNamespace") {
-    Val out = instance(name);
-    for (const auto& [key, v] : a.keys) out.object->now.names[key] = v;
-    return out;
-  }
   if (name == "textwrap.dedent" && a.values.size() == 1 && a.values[0].known_text()) {
     // Where no line is indented, nothing changes; else how much depends on them all.
     const std::string& s = a.values[0].text->text;

@@ -389,9 +389,13 @@ void Follower::set_entry(Object* dict, const Val& key, Val v, std::size_t at) {
   if (!key.known_text() && !key.whole() && !key.is(Kind::kTuple)) {
     const std::string what = fmt::format("a key at line {} is not known here", line(at));
     const bool member = key.is(Kind::kInstance);
+    const bool any = key.is(Kind::kUnknown) || key.is(Kind::kText);
+    if (any) lose(dict, what, at, key.is(Kind::kText) ? key.text.get() : nullptr);
     if (!member && dict->now.open.empty()) dict->now.open = what;
     if (!member) return;
   }
+  if (key.known_text() && dict->of != nullptr && dict->of->shown_by == dict)
+    return set_name(dict->of, key.text->text, std::move(v));
   if (v.is(Kind::kUnknown) && v.mystery->name.empty() && key.known_text() && dict->now.inherits) {
     auto mystery = std::make_shared<Mystery>(*v.mystery);
     mystery->name = key.text->text;
@@ -405,8 +409,12 @@ void Follower::set_entry(Object* dict, const Val& key, Val v, std::size_t at) {
 
 void Follower::update(Object* dict, const Val& more, std::size_t at) {
   touch(dict);
+  const auto lost = [&] { lose(dict, fmt::format("what is taken over at line {} is not known here", line(at)), at); };
   if (more.is(Kind::kDict)) {
     const auto pairs = more.object->now.pairs;
+    const bool ordered = more.object->now.open == kNoOrder;
+    if (!more.object->now.open.empty() && !ordered) lose(dict, more.object->now.open, at);
+    if (more.object->now.inherits && !dict->now.inherits) environment_over(dict, more, at);
     for (const auto& [key, v] : pairs) {
       if (!v.is(Kind::kGone) || more.object->now.inherits) set_entry(dict, key, v, at);
     }
@@ -420,12 +428,22 @@ void Follower::update(Object* dict, const Val& more, std::size_t at) {
       const auto pair = items_of(item, at);
       if (pair && pair->size() == 2)
         set_entry(dict, (*pair)[0], (*pair)[1], at);
-      else if (dict->now.open.empty())
-        dict->now.open = fmt::format("what is taken over at line {} is not known here", line(at));
+      else
+        lost();
     }
     return;
   }
-  if (dict->now.open.empty()) dict->now.open = fmt::format("what is taken over at line {} is not known here", line(at));
+  lost();
+}
+
+// What the environment of where the program runs has wins over what `dict` had.
+void Follower::environment_over(Object* dict, const Val& environment, std::size_t at) {
+  const auto pairs = dict->now.pairs;
+  for (const auto& [key, v] : pairs) {
+    if (!key.known_text() || v.is(Kind::kUnknown) || v.is(Kind::kGone)) continue;
+    if (const Val* own = entry(environment.object, key); own != nullptr && own->is(Kind::kGone)) continue;
+    set_entry(dict, key, environment_variable(environment, key.text->text, &v, at), at);
+  }
 }
 
 Val Follower::dict_method(const std::string& name, const Val& self, Arguments& a) {
@@ -453,15 +471,18 @@ Val Follower::dict_method(const std::string& name, const Val& self, Arguments& a
     const Val fallback = a.values.size() > 1 ? a.values[1] : none();
     if (!key.known_text() && !key.whole()) {
       ++doubts_;
+      const std::string why = fmt::format("an entry is taken out at line {}", line(a.at));
+      if (name == "pop") lose(dict, why, a.at, key.is(Kind::kText) ? key.text.get() : nullptr);
       return unclear(a.at, a.end);
     }
     const Val* found = entry(dict, key);
     const bool has = found != nullptr && !found->is(Kind::kGone);
     Val out = has ? *found : fallback;
+    if (has && out.is(Kind::kUnknown)) out = given_or(std::move(out), key.known_text() ? key.text->text : "");
     if (!has && dict->now.inherits && key.known_text() && (found == nullptr || !found->is(Kind::kGone)))
       out = environment_variable(self, key.text->text, &fallback, a.at);
     else if (!has && !dict->now.open.empty())
-      out = unknown(dict->now.open, a.at);
+      out = given_or(unknown(dict->now.open, a.at), key.known_text() ? key.text->text : "");
     if (name == "setdefault" && !has) set_entry(dict, key, out, a.at);
     if (name == "pop") {
       touch(dict);
@@ -480,7 +501,7 @@ Val Follower::dict_method(const std::string& name, const Val& self, Arguments& a
     for (const Val& v : a.more) update(dict, v, a.at);
     return none();
   }
-  if (name == "clear") {
+  if (name == "clear" && dict->of == nullptr) {
     touch(dict);
     dict->now = {};
     return none();

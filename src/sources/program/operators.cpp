@@ -134,7 +134,8 @@ std::optional<bool> Follower::contains(const Val& all, const Val& one) {
     if (all.object->now.inherits) {
       const std::string name = one.known_text() ? one.text->text : "";
       if (source_.given.contains(name)) return true;
-      if (!nothing_given_ || name.empty() || set_where_it_runs(name) || source_.environment != nullptr)
+      if (!nothing_given_ || name.empty() || !all.object->now.open.empty() || set_where_it_runs(name) ||
+          source_.environment != nullptr)
         return std::nullopt;
       (void)take_default(name, none(), one.begin);
       return false;

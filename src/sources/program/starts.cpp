@@ -100,6 +100,8 @@ RunContext Follower::context(Arguments& a) {
   RunContext out;
   if (!doubt_.empty()) out.unknown.push_back({doubt_, a.at, {}});
   out.defaults = defaults_;
+  out.image = image_;
+  out.elsewhere = !image_.empty();
   if (source_.environment != nullptr) out.env = *source_.environment;
   environment({.kind = Kind::kDict, .object = environ_}, out, false);
   std::vector<std::string> when;

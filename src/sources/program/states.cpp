@@ -156,6 +156,7 @@ Content Follower::merged(const Content& a, const Content& b, const std::string& 
     combine(gone, value, name_of(key));
     out.pairs.emplace_back(key, gone);
   }
+  if (out.open.empty() != b.open.empty()) changed = true;
   if (out.open.empty()) out.open = b.open;
   return out;
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,9 @@
 namespace preflight::sources::program {
 
 struct Object;
+
+// Why a dictionary of attributes is not gone through; each of its entries is known.
+inline constexpr std::string_view kNoOrder = "the order of attributes is not known here";
 
 // What is not known, and why.
 struct Mystery {
@@ -72,7 +76,8 @@ struct Object {
   const Stmt* statement = nullptr;  // of a function or class
   const Expr* lambda = nullptr;
   Object* scope = nullptr;               // of names around a function; of a scope, the one around it
-  Object* of = nullptr;                  // class of an instance, owner of a method
+  Object* of = nullptr;                  // class of an instance, owner of a method, or whose names a dictionary shows
+  Object* shown_by = nullptr;            // the dictionary that shows its names: vars(), globals()
   std::vector<Object*> bases = {};       // of a class
   std::vector<Val> bound = {};           // self of a method; what functools.partial was given
   std::map<std::string, Val> keys = {};  // keywords of functools.partial
