@@ -152,6 +152,37 @@ TEST_F(VariableFiles, OfAProgramAreReadBesideIt) {
   EXPECT_TRUE(filled && !filled->front().unknown.empty());
 }
 
+// A file that make includes may set what the Makefile sets or asks for only where nothing else does.
+TEST_F(VariableFiles, ThatMakeIncludesMaySetWhatNothingElseDoes) {
+  const std::string makefile =
+      "-include .env\nMODEL ?= m\nDP = 1\nifndef TP\nTP = 2\nendif\nPORT += 1\nserve:\n\tpython -m "
+      "sglang.launch_server "
+      "--model-path $(MODEL) --tp $(TP) --dp $(DP) --port $(PORT) --page-size $(or $(PAGE),64)\n";
+  const auto read = read_launches(makefile, {}, path("Makefile"));
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read->front().unknown.size(), 4U);
+  EXPECT_TRUE(read->front().defaults.empty());
+  const Variables all = {{"MODEL", "n"}, {"TP", "8"}, {"PORT", "30000"}, {"PAGE", "32"}};
+  const auto given = read_launches(makefile, all, path("Makefile"));
+  ASSERT_TRUE(given) << given.error().text();
+  EXPECT_EQ(given->front().argv, (std::vector<std::string>{"--model-path", "n", "--tp", "8", "--dp", "1", "--port",
+                                                           "30000", "--page-size", "32"}));
+  EXPECT_TRUE(given->front().unknown.empty());
+}
+
+// A carriage return in a file of a script would end up in each of its values.
+TEST_F(VariableFiles, OfWindowsAreNotReadByAScript) {
+  write("a.env", "TP=4\r\n");
+  write("args.txt", "--tp 4\r\n");
+  for (const std::string start :
+       {". ./a.env; set -- --tp $TP", "set -- $(cat args.txt)", "read -r TP < args.txt; set -- $TP"}) {
+    const auto read =
+        read_launches(start + "\npython -m sglang.launch_server --model-path m \"$@\"\n", {}, path("run.sh"));
+    ASSERT_TRUE(read) << read.error().text();
+    EXPECT_FALSE(read->front().unknown.empty()) << start;
+  }
+}
+
 // What a script sources stands where it is started: read where it lies beside it, and asked for elsewhere.
 TEST_F(VariableFiles, OfAScriptAreReadWhereItIsStarted) {
   write("a.env", "[ -n \"$TP\" ] && return\nTP=4\nARGS=(--page-size 64)\n");

@@ -295,9 +295,12 @@ void MakeValues::set(const std::string& name, std::string_view how, const ShellT
     if (before != nullptr) return;
     after.stands_in = value;
     if (set_where_it_runs(name)) after = {unknown_text(not_set_here(name), at), true, overrides};
+    if (!unread_.empty()) after = {unread(name, at), true, overrides};
   } else if (how == "!=") {
     after = {unknown_text(fmt::format("{} holds what a command prints; give it with {}", name, how_to_set(name)), at),
              true, overrides};
+  } else if (how == "+=" && before == nullptr && !unread_.empty()) {
+    after = {unread(name, at), true, overrides};
   } else if (how == "+=" && before != nullptr) {
     const ShellText more = before->simple ? expand(value) : value;  // an $(eval) inside it may move what it stands in
     if (const auto own = scopes_.back().find(name); own != scopes_.back().end()) {
@@ -317,10 +320,15 @@ void MakeValues::set(const std::string& name, std::string_view how, const ShellT
 }
 
 void MakeValues::doubt(const std::string& why) {
+  unread_ = why;
   for (auto& [name, variable] : scopes_.front()) {
     const std::size_t at = variable.text.origin.empty() ? 0 : variable.text.origin.front();
-    variable = {unknown_text(fmt::format("{}: {}; give it with {}", name, why, how_to_set(name)), at), true, false};
+    variable = {unread(name, at), true, false};
   }
+}
+
+ShellText MakeValues::unread(const std::string& name, std::size_t at) const {
+  return unknown_text(fmt::format("{}: {}; give it with {}", name, unread_, how_to_set(name)), at);
 }
 
 ShellText MakeValues::expand(const ShellText& text) {
@@ -362,6 +370,8 @@ ShellText MakeValues::value(const std::string& name, std::size_t at) {
     return plain(given->second, at);
   if (found == nullptr) {
     if (const auto known = built_in(name)) return plain(*known, at);
+    const bool automatic = name.find_first_of("@%<?^+|*") != std::string::npos;
+    if (!unread_.empty() && !automatic) return unread(name, at);
     return unknown_text(fmt::format("$({}) of make is not known; give it with {}", name, how_to_set(name)), at);
   }
   const MakeVariable variable = *found;  // an $(eval) inside it may move what it stands in
@@ -382,7 +392,8 @@ void MakeValues::take(const std::string& name, const std::optional<ShellText>& v
 }
 
 bool MakeValues::is_unset(const std::string& name) const {
-  return find(name) == nullptr && !given_.contains(name) && !built_in(name) && !set_where_it_runs(name);
+  return find(name) == nullptr && !given_.contains(name) && !built_in(name) && !set_where_it_runs(name) &&
+         unread_.empty();
 }
 
 std::optional<std::string> MakeValues::unset_name(const ShellText& text) const {

@@ -51,11 +51,12 @@ class MakeValues {
   void show(std::vector<MakeScope> inner);
   [[nodiscard]] std::size_t depth() const { return scopes_.size(); }
   [[nodiscard]] std::vector<std::string> names() const;
-  // What was set before a file that nobody reads may be set otherwise there.
+  // What was set before a file that nobody reads may be set otherwise there, and what is not set may be set.
   void doubt(const std::string& why);
 
  private:
   ShellText expanded(const ShellText& text);
+  [[nodiscard]] ShellText unread(const std::string& name, std::size_t at) const;
   void take(const std::string& name, const std::optional<ShellText>& value, std::size_t at);
   ShellText reference(const ShellText& inside, std::size_t at);
   ShellText function(std::string_view name, const ShellText& inside, std::size_t from, std::size_t at);
@@ -73,6 +74,7 @@ class MakeValues {
   const Variables& given_;
   std::function<void(const ShellText&)> evaluate_;
   std::vector<MakeScope> scopes_ = std::vector<MakeScope>(1);
+  std::string unread_ = {};   // why a name that nothing here sets may be set
   TakenDefaults taken_ = {};  // by the text that is being expanded
   int nested_ = 0;
   std::size_t steps_ = 0;

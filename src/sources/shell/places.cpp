@@ -364,6 +364,7 @@ std::optional<ShellText> ShellEvaluator::text_beside(const ShellWord& word, std:
   if (path.empty() && !from_start) return std::nullopt;
   auto text = start_.file_beside(path.empty() ? word.text : path);
   if (!text || text->size() > limits::kVariableFileBytes || text->find('\0') != std::string::npos) return std::nullopt;
+  if (text->find('\r') != std::string::npos) return std::nullopt;  // which would end each of its values
   ShellText out{std::move(*text)};
   out.origin.assign(out.text.size(), at);
   return out;
