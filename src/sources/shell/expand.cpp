@@ -825,6 +825,18 @@ std::vector<Parts> ShellEvaluator::braces(const Parts& parts) {
   return {parts};
 }
 
+// Where the home directory stands behind '=' in a word that reads as an assignment, which bash fills in; 0: nowhere.
+static std::size_t assigned_tilde(const std::vector<Part>& parts, std::string_view script) {
+  if (parts.empty() || parts[0].kind != Part::Kind::kText || parts[0].quoted) return 0;
+  const std::string_view text = script.substr(parts[0].begin, parts[0].end - parts[0].begin);
+  const auto equals = text.find("=~");
+  if (equals == 0 || equals == std::string_view::npos || !shell_name_start(text[0])) return 0;
+  const bool name = std::ranges::all_of(text.substr(0, equals), shell_name_char);
+  const std::size_t behind = equals + 2;
+  const bool home = behind == text.size() ? parts.size() == 1 : text[behind] == '/';
+  return name && home ? parts[0].begin + equals + 1 : 0;
+}
+
 std::vector<ShellWord> ShellEvaluator::expand(const Word& word) {
   const bool has_brace = std::any_of(word.parts.begin(), word.parts.end(), [&](const Part& p) {
     return p.kind == Part::Kind::kText && !p.quoted &&
@@ -848,6 +860,17 @@ std::vector<ShellWord> ShellEvaluator::expand(const Word& word) {
         expand_part(rest, maker);
         from = 1;
       }
+    }
+    if (const std::size_t tilde = from == 0 ? assigned_tilde(parts, text_.script->text) : 0; tilde > 0) {
+      Part front = parts[0];
+      Part rest = parts[0];
+      front.end = tilde;
+      rest.begin = tilde + 1;
+      expand_part(front, maker);
+      expand_parameter(
+          {.kind = Part::Kind::kParameter, .quoted = true, .begin = tilde, .end = tilde + 1, .name = "HOME"}, maker);
+      if (rest.begin < rest.end) expand_part(rest, maker);
+      from = 1;
     }
     for (std::size_t i = from; i < parts.size(); ++i) expand_part(parts[i], maker);
     maker.end_field();
