@@ -229,6 +229,15 @@ TEST(Sources, ACommandHandedOverWithOtherWordsIsNotAllOfThem) {
   }
 }
 
+TEST(Sources, AnEmptyEntryPointTakesTheImagesAway) {
+  const auto read = read_launches(
+      "docker run --entrypoint=\"\" lmsysorg/sglang:v0.5.19-xpu bash -c 'sglang serve --model-path m --tp 2'\n", {},
+      "run.sh");
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read->front().argv, (std::vector<std::string>{"--model-path", "m", "--tp", "2"}));
+  EXPECT_TRUE(read->front().unknown.empty());
+}
+
 TEST(Sources, FilesThatAreNoneEndInOneLine) {
   std::string aliases = "services:\n  a: &a0 [x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 30; ++i)

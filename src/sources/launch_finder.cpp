@@ -698,7 +698,7 @@ void LaunchFinder::container(const std::vector<ShellWord>& words, std::size_t at
   } else {
     take_image(*run, words[run->image], context);
   }
-  if (run->entrypoint) {
+  if (run->entrypoint && !run->entrypoint->text.empty()) {  // "" takes the image's away
     std::vector<ShellWord> inside = words_of_entrypoint(*run->entrypoint);
     trail_.told(*run->entrypoint);
     inside.insert(inside.end(), words.begin() + static_cast<std::ptrdiff_t>(run->command), words.end());
