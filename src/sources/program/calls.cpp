@@ -237,13 +237,15 @@ Val Follower::instantiate(Object* type, Arguments& a) {
     Arguments inner = a;
     inner.values.insert(inner.values.begin(), self);
     (void)call(*init, inner);
-    if (open || !type->now.open.empty())  // another may stand in front of it
-      lose(self.object, fmt::format("what {} is made of may set it", type->name), a.at);
+    const std::string& why = type->now.open;
+    if (!why.empty() || open)  // another may stand in front of it
+      lose(self.object, why.empty() ? fmt::format("what {} is made of may set it", type->name) : why, a.at);
     return self;
   }
   const bool other_init = init == nullptr && open && type->way != "dataclass";
   if (other_init) {
-    self.object->now.open = fmt::format("what {} is made of may set it", type->name);
+    const std::string why = fmt::format("what {} is made of may set it", type->name);
+    self.object->now.open = type->now.open.empty() ? why : type->now.open;
   }
   if (!fields) {
     for (const Val& v : a.values) handed_over(v, type->name, a.at);
