@@ -143,7 +143,8 @@ TEST_F(VariableFiles, OfAProgramAreReadBesideIt) {
   const auto given = read_launches(program("load_dotenv()"), {{"MODEL", "n"}}, path("run.py"));
   ASSERT_TRUE(given) << given.error().text();
   EXPECT_EQ(given->front().argv[1], "n");
-  for (const char* call : {"load_dotenv('other.env')", "load_dotenv(PATH)", "load_dotenv(verbose=True)"}) {
+  for (const char* call : {"load_dotenv('other.env')", "load_dotenv(PATH)", "load_dotenv(verbose=True)",
+                           "environ.Env().read_env('.env')"}) {
     const auto open = read_launches(program(call), {}, path("run.py"));
     EXPECT_TRUE(open && !open->front().unknown.empty()) << call;
   }

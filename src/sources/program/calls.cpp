@@ -444,10 +444,11 @@ Val Follower::call_unknown(const Val& callee, Arguments& a) {
   if (started_in_container(a, name)) return out;
   for (const Val& v : a.values) each(v);
   for (const auto& [key, v] : a.keys) each(v);
-  if (name.ends_with("load_dotenv") && quiet_ == 0 && !take_dotenv(a)) {
+  const bool reads_file = name.ends_with("load_dotenv") || name.ends_with(".read_env");
+  if (reads_file && quiet_ == 0 && !take_dotenv(a)) {
     touch(environ_);
     environ_->now.open =
-        fmt::format("what load_dotenv() at line {} puts into the environment is not known here", line(a.at));
+        fmt::format("what {}() at line {} puts into the environment is not known here", last, line(a.at));
   }
   return out;
 }

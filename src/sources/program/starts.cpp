@@ -173,9 +173,13 @@ std::optional<Val> Follower::start_process(const std::string& name, Arguments& a
   ++doubts_;
   if (args->sequence() && in_shell == std::optional(true)) {
     if (names_server(*args)) used_.insert(args->object);
-    if (names_server(*args) && quiet_ == 0)
+    const auto& words = args->object->now.items;
+    if (!words.empty() && words[0].is(Kind::kText) && names_server(words[0])) {
+      start_shell(words[0], a);  // the whole command; what stands behind it are its arguments
+    } else if (names_server(*args) && quiet_ == 0) {
       finder_.note(
           {"SH004", "a list with shell=True runs its first word alone: the launch here never starts", args->begin});
+    }
   } else if (args->sequence()) {
     start_words(*args, a);
   } else if (args->is(Kind::kText) && in_shell != std::optional(false)) {
