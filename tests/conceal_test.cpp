@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "src/intake/conceal.h"
+#include "src/intake/open_text.h"
 #include "tests/support/run_tool.h"
 
 namespace preflight::testing {
@@ -524,6 +525,20 @@ TEST(Conceal, AFixKeepsTheSecretInItsFile) {
   EXPECT_THAT(run.out, HasSubstr("Fix written"));
   EXPECT_THAT(run.out, Not(HasSubstr("topsecret")));
   EXPECT_THAT(read_file(file), HasSubstr("--api-key topsecret"));
+}
+
+// What is told to be given is told by the name that takes it, unless that holds a text which is hidden in front of it.
+TEST(Conceal, ANameThatIsShownIsToldAsItIsGiven) {
+  std::string shown = "{{ opts.page }} is filled in where this runs; give it with --set '{{ opts.page }}=VALUE'";
+  const std::string before = shown;
+  commands::hide_literals(shown);
+  EXPECT_EQ(shown, before);
+  std::string hidden = "$(pass hunter22x) is not known; give it with --set '$(pass hunter22x)=VALUE'";
+  commands::hide_literals(hidden);
+  EXPECT_THAT(hidden, Not(HasSubstr("hunter22x")));
+  std::string quoted = "get(\"hunter22x\") is not known; give it with --set 'get(\"hunter22x\")=VALUE'";
+  commands::hide_literals(quoted);
+  EXPECT_THAT(quoted, Not(HasSubstr("hunter22x")));
 }
 
 }  // namespace

@@ -273,9 +273,26 @@ void hide(const std::vector<TextPart>& parts, std::string& text) {
 }  // namespace
 
 void hide_literals(std::string& sentence) {
-  Literals literals(sentence);
-  literals.read_quoted(0, sentence.size());
-  hide(literals.take(), sentence);
+  const auto hide_in = [](std::string& text) {
+    Literals literals(text);
+    literals.read_quoted(0, text.size());
+    hide(literals.take(), text);
+  };
+  // A name that stands in front as it is may be given as it is.
+  constexpr std::string_view kAdvice = "; give it with --set '";
+  constexpr std::string_view kValue = "=VALUE'";
+  const auto advice = sentence.rfind(kAdvice);
+  if (advice != std::string::npos && sentence.ends_with(kValue)) {
+    const std::size_t from = advice + kAdvice.size();
+    const std::string name = sentence.substr(from, sentence.size() - std::min(sentence.size(), from + kValue.size()));
+    std::string front = sentence.substr(0, advice);
+    hide_in(front);
+    if (!name.empty() && front.find(name) != std::string::npos) {
+      sentence.replace(0, advice, front);
+      return;
+    }
+  }
+  hide_in(sentence);
 }
 
 void hide_closed_words(std::string& condition) {
