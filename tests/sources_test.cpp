@@ -222,7 +222,7 @@ TEST(Sources, ACommandHandedOverWithOtherWordsIsNotAllOfThem) {
   EXPECT_EQ(container->front().argv, (std::vector<std::string>{"--model-path", "m", "--tp", "2"}));
   EXPECT_EQ(container->front().image, "lmsysorg/sglang:v0.5.19-xpu");
   EXPECT_TRUE(container->front().unknown.empty());
-  for (const std::string call : {"start(" + launch + ", ['--model-path', 'm'])", "start(" + launch + ", *args)"}) {
+  for (const std::string& call : {"start(" + launch + ", ['--model-path', 'm'])", "start(" + launch + ", *args)"}) {
     const auto read = read_launches("import start, args\n" + call + "\n", {}, "run.py");
     ASSERT_TRUE(read) << read.error().text();
     EXPECT_FALSE(read->front().unknown.empty()) << call;
