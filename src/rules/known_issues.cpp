@@ -53,7 +53,7 @@ std::optional<Finding> deterministic_chunk(const LaunchFacts& f) {
 }
 
 std::optional<Finding> several_cards(const LaunchFacts& f) {
-  if (!f.is(Field::device, "xpu") || f.tp() * f.pp() < 2 || !f.is_battlemage_or_later()) return std::nullopt;
+  if (f.tp() * f.pp() < 2 || !f.is_battlemage_or_later()) return std::nullopt;
   if (f.launch().env.contains("CCL_ALLREDUCE")) return std::nullopt;
   return Finding{.message = fmt::format("{} ranks over oneCCL: with torch 2.13 (oneCCL 2022) the first all-reduce was "
                                         "reported to hang on Battlemage",
@@ -76,7 +76,7 @@ std::optional<Finding> handles_in(const facts::SharingRights& container, std::in
 
 std::optional<Finding> ranks_in_a_container(const LaunchFacts& f) {
   const std::int64_t here = ranks_here(f);
-  if (!f.is(Field::device, "xpu") || here < 2) return std::nullopt;
+  if (here < 2) return std::nullopt;
   const auto& env = f.launch().env;
   const auto mask = env.find("ZE_AFFINITY_MASK");
   const auto cards = mask == env.end() ? 0 : 1 + std::ranges::count(mask->second, ',');
@@ -96,7 +96,7 @@ std::optional<Finding> ranks_in_a_container(const LaunchFacts& f) {
 }
 
 std::optional<Finding> fused_sdpa(const LaunchFacts& f) {
-  if (!f.is(Field::device, "xpu") || !f.any_phase_on("torch_native")) return std::nullopt;
+  if (!f.any_phase_on("torch_native")) return std::nullopt;
   return Finding{.message =
                      "torch_native attends by torch's fused kernel, which was seen to leave part of its output "
                      "unwritten where few keys meet many queries",
@@ -122,9 +122,7 @@ std::optional<Finding> prefill_behind_a_prefix(const LaunchFacts& f) {
                  .field = f.prefill_field()};
 }
 
-bool is_on_several_battlemage(const LaunchFacts& f) {
-  return f.is(Field::device, "xpu") && f.is_battlemage_or_later() && ranks_here(f) > 1;
-}
+bool is_on_several_battlemage(const LaunchFacts& f) { return f.is_battlemage_or_later() && ranks_here(f) > 1; }
 
 std::optional<Finding> nan_products(const LaunchFacts& f) {
   if (!f.is(Field::device, "xpu") || f.is(Field::dtype, "float32") || f.is(Field::dtype, "float")) return std::nullopt;
@@ -160,7 +158,7 @@ std::optional<Finding> cards_not_counted(const LaunchFacts& f) {
 std::optional<Finding> ipc_exchange(const LaunchFacts& f) {
   const auto& env = f.launch().env;
   const auto it = env.find("CCL_ZE_IPC_EXCHANGE");
-  if (!f.is(Field::device, "xpu") || ranks_here(f) < 2 || it == env.end()) return std::nullopt;
+  if (ranks_here(f) < 2 || it == env.end()) return std::nullopt;
   if (it->second != "sockets" && it->second != "none") return std::nullopt;
   return Finding{.message = fmt::format("CCL_ZE_IPC_EXCHANGE={} is not followed where the kernel or the container "
                                         "keeps oneCCL from pidfd",

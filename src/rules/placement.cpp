@@ -392,7 +392,7 @@ std::optional<Finding> unquantised_while_loading(const LaunchFacts& f) {
 // have room, the first long prompt does not. What is between is said, not warned of.
 std::optional<Finding> little_outside_budget(const LaunchFacts& f) {
   const auto fraction = f.static_share();
-  if (!f.is(Field::device, "xpu") || !f.given(Field::mem_fraction_static) || !fraction) return std::nullopt;
+  if (!f.given(Field::mem_fraction_static) || !fraction) return std::nullopt;
   const double device = static_cast<double>(f.device().memory_mib) / 1024;
   const double left = device * (1 - *fraction);
   const double reserve = plan::activation_reserve_gib(f.launch());

@@ -206,10 +206,6 @@ void leave_out_doubles(std::vector<ReadFile>& files) {
   files = std::move(out);
 }
 
-}  // namespace
-
-namespace {
-
 bool is_name_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 // As a word of its own.

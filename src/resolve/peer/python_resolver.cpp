@@ -226,9 +226,9 @@ std::vector<std::string> steps_of(const Launch& launch) {
 
 Result<PythonAnswer> ask_python(const std::string& interpreter, Release known, const std::vector<std::string>& argv,
                                 const DeviceFacts& device, const Environment& env, int timeout_seconds) {
-  auto text = run_script(interpreter, request(argv, device, env).json(), timeout_seconds);
+  const auto text = run_script(interpreter, request(argv, device, env).json(), timeout_seconds);
   if (!text) return tl::make_unexpected(text.error());
-  const auto answer = read_answer(interpreter, std::move(*text));
+  const auto answer = read_answer(interpreter, *text);
   if (!answer) return tl::make_unexpected(answer.error());
   const std::string outcome = text_of(*answer, "outcome");
   if (outcome != "ok" && outcome != "usage" && outcome != "error")
@@ -245,9 +245,9 @@ Result<PythonAnswer> ask_python(const std::string& interpreter, Release known, c
 }
 
 Result<std::string> python_release(const std::string& interpreter) {
-  auto text = run_script(interpreter, R"({"release_only": true})", 60);
+  const auto text = run_script(interpreter, R"({"release_only": true})", 60);
   if (!text) return tl::make_unexpected(text.error());
-  const auto answer = read_answer(interpreter, std::move(*text));
+  const auto answer = read_answer(interpreter, *text);
   if (!answer) return tl::make_unexpected(answer.error());
   return text_of(*answer, "release");
 }
