@@ -27,6 +27,23 @@ struct Member {
   PreparedLaunch launch;
 };
 
+// The same in two lists, as what compares them takes them.
+struct Members {
+  std::vector<Node> nodes = {};
+  std::vector<PreparedLaunch> launches = {};
+
+  void add(Node&& node, PreparedLaunch&& launch) {
+    nodes.push_back(std::move(node));
+    launches.push_back(std::move(launch));
+  }
+};
+
+Members taken_apart(std::vector<Member>& members) {
+  Members out;
+  for (Member& member : members) out.add(std::move(member.node), std::move(member.launch));
+  return out;
+}
+
 std::string meeting_place(const Launch& launch) {
   if (launch.args.raw.empty()) return {};
   const Value& nodes = launch.args[Field::nnodes];
@@ -130,7 +147,7 @@ class PathCheck {
     join_files();
     for (auto& [place, members] : pairs_) {
       const std::string what = fmt::format("prefill and decode of {} in {}", place.model, place.file);
-      if (has_both(members)) look_at_group(what, members, pair_findings);
+      if (has_both(members)) look_at_group(what, taken_apart(members), pair_findings);
     }
   }
 
@@ -160,33 +177,22 @@ class PathCheck {
   }
 
   // Launches of one address that are not of one launch are told by their models.
-  void look_at_nodes(const std::string& place, const std::vector<Member>& members) {
-    std::vector<Node> nodes;
-    std::vector<PreparedLaunch> launches;
-    for (const Member& member : members) {
-      nodes.push_back(member.node);
-      launches.push_back(member.launch);
-    }
-    const auto groups = node_groups(nodes, launches);
+  void look_at_nodes(const std::string& place, std::vector<Member>& members) {
+    Members all = taken_apart(members);
+    const auto groups = node_groups(all.nodes, all.launches);
     for (const std::vector<std::size_t>& group : groups) {
-      std::vector<Member> part;
-      for (const std::size_t i : group) part.push_back(members[i]);
-      const Value& model = part.front().launch.launch.args[Field::model_path];
+      Members part;
+      for (const std::size_t i : group) part.add(std::move(all.nodes[i]), std::move(all.launches[i]));
+      const Value& model = part.launches.front().launch.args[Field::model_path];
       const bool several = groups.size() > 1 && model.is_string();
       look_at_group(several ? fmt::format("{}, {}", place, model.as_string()) : place, part, node_findings);
     }
   }
 
-  void look_at_group(const std::string& place, std::vector<Member>& members, const auto& findings_of) {
-    std::vector<Node> nodes;
-    std::vector<PreparedLaunch> launches;
+  void look_at_group(const std::string& place, const Members& members, const auto& findings_of) {
     report::CheckedGroup group{.what = place, .launches = {}, .findings = {}, .ignored = {}};
-    for (Member& member : members) {
-      group.launches.push_back(member.node.name);
-      nodes.push_back(std::move(member.node));
-      launches.push_back(std::move(member.launch));
-    }
-    group.findings = findings_of(nodes, launches);
+    for (const Node& node : members.nodes) group.launches.push_back(node.name);
+    group.findings = findings_of(members.nodes, members.launches);
     if (command_.filter) group.ignored = command_.filter->apply(group.findings, {.launch = place});
     for (const Diagnostic& d : group.findings) {
       if (d.severity == Severity::kError) worst_ = heavier(worst_, kFindings);
