@@ -36,11 +36,17 @@ struct Answer {
   std::optional<JudgedLaunches> judged = {};  // --kernel; `search.found` are those kept
 };
 
+// The same question, with nothing tried yet.
+Search begun_anew(Search s) {
+  s.found.clear();
+  s.tried.clear();
+  s.attempts = 0;
+  return s;
+}
+
 // The same search under another condition; its plainest launch is the remedy.
-bool first_of(Answer& a, Search other, const std::string& what) {
-  other.found.clear();
-  other.tried.clear();
-  other.attempts = 0;
+bool first_of(Answer& a, Search condition, const std::string& what) {
+  Search other = begun_anew(std::move(condition));
   other.only_the_least = true;
   search(other);
   a.search.attempts += other.attempts;
@@ -122,9 +128,7 @@ void look_for_cards(Answer& a) {
 // The host's memory is an integrated GPU's already.
 void look_for_host_memory(Answer& a) {
   if (facts::is_integrated(a.search.inputs.device)) return;
-  Search other = a.search;
-  other.tried.clear();
-  other.attempts = 0;
+  Search other = begun_anew(a.search);
   const auto found = with_host_memory(other);
   a.search.attempts += other.attempts;
   if (!found) return;
