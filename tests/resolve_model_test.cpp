@@ -246,6 +246,19 @@ TEST(Model, NemotronQuantizationComesFromItsCheckpoint) {
   });
 }
 
+TEST(Model, NemotronsExpertsOfFourBitWeightsAloneRunOnMarlinFrom18On) {
+  const std::string mixed =
+      R"({"architectures": ["NemotronHForCausalLM"], "mlp_hidden_act": "relu2",
+          "quantization_config": {"quant_method": "modelopt_mixed", "quantized_layers": {
+            "backbone.layers.1.mixer.experts.0": {"quant_algo": "W4A16_NVFP4"}}}})";
+  for (const auto& [release, runner] : {std::pair{v0_5(17), "flashinfer_cutlass"}, std::pair{v0_5(18), "marlin"}}) {
+    Midway m(release);
+    m.facts(model_of(mixed)).set(Field::disable_radix_cache, true);
+    EXPECT_EQ(m.run(handle_model_specific_adjustments), "ok");
+    EXPECT_EQ(m[Field::moe_runner_backend], Value(runner));
+  }
+}
+
 TEST(Model, MambaBackendsThatNeedOtherDevicesAreRefused) {
   for (const auto& [field, value] : std::vector<std::pair<Field, Value>>{
            {Field::mamba_backend, "flashinfer"},

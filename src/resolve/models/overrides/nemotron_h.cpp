@@ -90,7 +90,8 @@ Overrides nemotron_h_overrides(Resolution& r, const ModelFacts& model) {
   if (moves_experts && r.since(v0_5(23))) refuse_expert_remap(r, model);
 
   const bool runner_open = r.is(Field::moe_runner_backend, "auto");
-  if (is_modelopt(model) && is_text(quantization, "modelopt_mixed") && has_w4a16_experts(r, model)) {
+  if (is_modelopt(model) && is_text(quantization, "modelopt_mixed") && r.since(v0_5(18)) &&
+      has_w4a16_experts(r, model)) {
     if (!r.is(Field::moe_a2a_backend, "none")) {
       r.refuse(RF::kOther, "ValueError", kProvider, "W4A16_NVFP4 experts need --moe-a2a-backend none");
     }
