@@ -179,6 +179,9 @@ void root_post(const ConfigTables& tables, const HfConfigPtr& self, Arguments kw
         labels.is_dict() ? labels.as_dict().size() == 1 : count != nullptr && attribute_value(*count) == Value(1);
     if (one) rule_error("ValueError", function, "single_label_classification needs more than one label");
   }
+  // As many as num_labels says; what reads them asks only that there is a map.
+  static const Value kTwoLabels = Value::dict({{"0", "LABEL_0"}, {"1", "LABEL_1"}});
+  if (self->is_none("id2label")) self->set("id2label", kTwoLabels);
   const auto given = [&](std::string_view name) {
     const Attribute* a = argument(kwargs, name);
     return a != nullptr && attribute_truthy(*a);
