@@ -1,6 +1,8 @@
 // Model facts from config.json: what SGLang's ModelConfig derives, refuses and warns of. Every row was compared with
 // the real class of its release.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "src/facts/kinds.h"
 #include "src/facts/model_files.h"
@@ -430,6 +432,37 @@ TEST(ModelFiles, TakesTheConfigurationItselfAsWellAsItsDirectory) {
     ASSERT_TRUE(config && *config != nullptr) << path;
     EXPECT_EQ((*config)->find("model_type")->as_string(), "qwen3");
   }
+}
+
+// As the real releases tell it: each reading overrides what it finds, DeepSeek-OCR-2's twice; 0.5.23 reads it two
+// times.
+TEST(DeepseekOcr, TellsThatItsHeadsAreGivenAValueWidth) {
+  const auto told = [](const char* release, const char* code) {
+    const testing::TemporaryDirectory folder;
+    folder.file("config.json",
+                fmt::format(R"({{"architectures": ["DeepseekOCRForCausalLM"], "model_type": "deepseek_vl_v2",
+        "auto_map": {{"AutoModel": "{}"}}, "vision_config": {{"model_type": "vision"}}, "projector_config": {{}},
+        "language_config": {{"architectures": ["DeepseekV2ForCausalLM"], "model_type": "deepseek_v2", "hidden_size": 1280,
+          "num_hidden_layers": 2, "num_attention_heads": 10, "num_key_value_heads": 10, "intermediate_size": 6848,
+          "vocab_size": 129280, "max_position_embeddings": 8192, "use_mla": false, "v_head_dim": 0,
+          "qk_nope_head_dim": 0, "qk_rope_head_dim": 0, "kv_lora_rank": null, "q_lora_rank": null}}}})",
+                            code));
+    const auto report = nlohmann::json::parse(testing::run_tool({"resolve", "--format", "json", "--sglang-version",
+                                                                 release, "--", "--model-path", folder.path()})
+                                                  .out);
+    int count = 0;
+    for (const auto& warning : report.at("warnings")) {
+      if (warning.at(1) == "_override_v_head_dim_if_zero") ++count;
+    }
+    return count;
+  };
+  const char* first = "modeling_deepseekocr.DeepseekOCRForCausalLM";
+  const char* second = "modeling_deepseekocr2.DeepseekOCR2ForCausalLM";
+  EXPECT_EQ(told("0.5.19", first), 1);
+  EXPECT_EQ(told("0.5.19", second), 2);
+  EXPECT_EQ(told("0.5.23", first), 2);
+  EXPECT_EQ(told("0.5.23", second), 4);
+  EXPECT_EQ(told("0.5.23", "modeling_other.Other"), 0);
 }
 
 }  // namespace

@@ -347,6 +347,7 @@ class Reader {
     const bool ocr = model == "modeling_deepseekocr.DeepseekOCRForCausalLM";
     const bool ocr2 = model == "modeling_deepseekocr2.DeepseekOCR2ForCausalLM";
     std::string type = config->get("model_type").is_string() ? config->get("model_type").as_string() : std::string();
+    if (ocr2) widen_values(config);  // in vain, for it is read anew; but it is told twice
     if (ocr2 || (type == "deepseek_vl_v2" && ocr)) type = "deepseek-ocr";
     const ConfigClass* config_class = tables_.registered(type);
     if (config_class == nullptr || config->is_instance("DeepseekV41Config")) return config;
@@ -357,15 +358,26 @@ class Reader {
     const Value part = from_header_ ? Value::dict({}) : part_for(*config_class);
     HfConfigPtr loaded = reads_state_space() && state_space ? config : make(*config_class, part, parse());
     if (ocr || ocr2) {
-      for (const char* name : {"text_config", "language_config"}) {
-        if (const HfConfigPtr sub = loaded->sub(name); sub && sub->get("v_head_dim") == Value(0)) {
-          sub->set("v_head_dim", 128);
-          overrode_v_head_dim_ = true;
-        }
-      }
+      widen_values(loaded);
       loaded->set("architectures", Value::list({"DeepseekOCRForCausalLM"}));
     }
     return loaded;
+  }
+
+  // A DeepSeek-OCR file says that its heads hold no values; those of the class are 128 wide.
+  static void widen_values(const HfConfigPtr& config) {
+    bool widened = false;
+    for (const char* name : {"text_config", "language_config"}) {
+      if (const HfConfigPtr sub = config->sub(name)) {
+        if (sub->get("v_head_dim") != Value(0)) continue;
+        sub->set("v_head_dim", 128);
+        widened = true;
+      } else if (const Value part = config->get(name); part.is_dict() && field(part, "v_head_dim") == Value(0)) {
+        config->set(name, part.with("v_head_dim", 128));
+        widened = true;
+      }
+    }
+    if (widened) note_warning("_override_v_head_dim_if_zero", "v_head_dim is 0 in the file; SGLang takes 128");
   }
 
   // Gemma 4 states the sliding layers' shapes first; SGLang wants those of the full-attention layers in front.
@@ -432,7 +444,6 @@ class Reader {
   bool from_header_ = false;          // of a GGUF file
   std::string_view opens_ = parse();  // the function that hands the file to transformers
   Value dict_;
-  mutable bool overrode_v_head_dim_ = false;
 };
 
 // Older code reads the rope type under "type": it is set beside "rope_type" in all parts of the configuration.
