@@ -215,6 +215,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--list", action="store_true", help="print the mutants and end")
+    parser.add_argument("--files", action="store_true", help="print the files of the mutants that would be tried and end")
     parser.add_argument("--sample", type=int, help="as many at random")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="those whose description holds this text")
@@ -234,6 +235,9 @@ def main():
     if options.sample:
         mutants = [m for m in mutants if key(m) not in known]
         mutants = random.Random(options.seed).sample(mutants, min(options.sample, len(mutants)))
+    if options.files:
+        print(";".join(sorted({m.path for m in mutants})))
+        return
     program = str((options.build / "preflight_mutant").resolve())
     with tempfile.TemporaryDirectory() as folder:
         # The newest first: most of what is altered acts there.

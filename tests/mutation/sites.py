@@ -228,9 +228,12 @@ def rewrite(text, bare, edits, name):
     return "".join(out).replace("mutation::", "::preflight::mutation::")
 
 
-def write(folder):
-    """Instrumented sources under `folder`, each touched only when it changed; their paths there."""
+def write(folder, wanted=()):
+    """Instrumented sources under `folder`, each touched only when it changed; their paths there. Those wanted, or all: a
+    header acts in whatever includes it."""
     _, texts = all_sites()
+    if wanted and all(name.endswith(".cpp") for name in wanted):
+        texts = {name: text for name, text in texts.items() if name in wanted}
     for name, text in texts.items():
         path = folder / name
         if not path.exists() or path.read_text(encoding="utf-8") != text:
@@ -257,5 +260,5 @@ def all_sites():
     return mutants, texts
 
 
-if __name__ == "__main__":  # what the build calls: FOLDER
-    print(";".join(n for n in write(pathlib.Path(sys.argv[1])) if n.endswith(".cpp")), end="")
+if __name__ == "__main__":  # what the build calls: FOLDER [SOURCE...]
+    print(";".join(n for n in write(pathlib.Path(sys.argv[1]), sys.argv[2:]) if n.endswith(".cpp")), end="")
