@@ -193,7 +193,9 @@ FileKind kind_of(std::string_view text, std::string_view path) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const char begins = first == std::string_view::npos ? '\0' : text[first];
   if (text.find('\0') != std::string_view::npos) return FileKind::kWords;
-  if (text.starts_with("#!") && is_for_another(text.substr(0, text.find('\n')))) return FileKind::kOther;
+  const std::string_view interpreter = text.starts_with("#!") ? text.substr(0, text.find('\n')) : std::string_view();
+  if (!interpreter.empty() && is_for_another(interpreter)) return FileKind::kOther;
+  if (interpreter.find("python") != std::string_view::npos) return FileKind::kWords;  // whatever its name ends with
   if (name.starts_with("Dockerfile") || name.starts_with("Containerfile") || ends(".dockerfile") || ends(".Dockerfile"))
     return FileKind::kDockerfile;
   if (name == "Makefile" || name == "GNUmakefile" || name == "makefile" || ends(".mk")) return FileKind::kMakefile;
@@ -219,10 +221,7 @@ FileKind kind_of(std::string_view text, std::string_view path) {
       !is_serving_runtime(text) && !is_swarm_stack(text) && !is_play(text))
     return FileKind::kTemplate;
   if (is_manifest(text)) return FileKind::kManifest;
-  if (text.starts_with("#!")) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    return line.find("python") != std::string_view::npos ? FileKind::kWords : FileKind::kShell;
-  }
+  if (!interpreter.empty()) return FileKind::kShell;
   if (text.find("server_args=ServerArgs(") != std::string_view::npos) return FileKind::kLog;
   if (begins == '{' && text.find("\"cells\"") != std::string_view::npos &&
       text.find("\"cell_type\"") != std::string_view::npos)

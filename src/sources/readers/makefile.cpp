@@ -163,6 +163,18 @@ bool is_shell_name(std::string_view name) {
          name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == name.npos;
 }
 
+// As GNU make reads lines that Windows wrote.
+ShellText without_carriage_returns(const ShellText& text) {
+  ShellText out;
+  std::size_t from = 0;
+  for (auto at = text.text.find("\r\n"); at != std::string::npos; at = text.text.find("\r\n", from)) {
+    append(out, slice(text, from, at));
+    from = at + 1;
+  }
+  append(out, tail(text, from));
+  return out;
+}
+
 class Makefile {
  public:
   Makefile(const SourceText& source, LaunchFinder& finder)
@@ -171,7 +183,7 @@ class Makefile {
         values_(source.text, source.given, [this](const ShellText& text) { read(text); }) {}
 
   Result<bool> run() {
-    read(piece(source_.text, 0, source_.text.size()));
+    read(without_carriage_returns(piece(source_.text, 0, source_.text.size())));
     if (error_) return tl::make_unexpected(*error_);
     index();
     for (const auto& [target, stem] : goals()) {

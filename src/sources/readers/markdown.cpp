@@ -71,6 +71,7 @@ std::string language_of(std::string_view info) {
 std::optional<FileKind> kind_of_block(const std::string& language, std::string_view text) {
   if (language.starts_with("bash") || language.starts_with("shell") || language.starts_with("sh-"))
     return FileKind::kShell;
+  if (language == "cmd" && text.find("^\n") != std::string_view::npos) return std::nullopt;  // of Windows
   for (const Language& one : kLanguages) {
     if (one.word == language) return kind_of(text, one.file);
   }
