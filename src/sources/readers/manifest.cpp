@@ -241,6 +241,7 @@ void ManifestReader::walk_map(const YamlNode& node, Around around, int depth, co
   if (around.dialect == Dialect::kWorkflow) asked(node, "if", around);
   if (tasks_) asked(node, "when", around);
   take_image(node, around);
+  if (const YamlNode* base = value_of(node, "base_image"); is_map(base)) take_image(*base, around);  // of a Truss
   take_volumes(node, around);
   if (const YamlNode* meta = value_of(node, "metadata"); is_map(meta) && !text_of(*meta, "name").empty()) {
     around.name = text_of(*meta, "name");
@@ -260,18 +261,25 @@ void ManifestReader::walk_map(const YamlNode& node, Around around, int depth, co
     if (value == nullptr || value->kind == YamlNode::kMapping) continue;
     return container(node, around);
   }
-  for (const char* part : {"env", "environment", "envs", "variables", "containerEnv", "remoteEnv"}) {
+  for (const char* part :
+       {"env", "environment", "envs", "variables", "containerEnv", "remoteEnv", "environment_variables"}) {
     if (const YamlNode* value = value_of(node, part)) environment(*value, around, around.env, part);
   }
   if (around.dialect == Dialect::kWorkflow) job_settings(node, around);
   const auto group =
       around.dialect == Dialect::kKubernetes && !given_.contains("LWS_WORKER_INDEX") ? group_of(node) : std::nullopt;
   if (group) walk_group(*group, node, around, depth);
+  const YamlNode* templates = around.dialect == Dialect::kKubernetes ? value_of(node, "roleTemplates") : nullptr;
+  if (templates != nullptr) role_templates_ = templates;
+  const YamlNode* reference = value_of(node, "templateRef");
+  const bool referred = reference != nullptr && walk_referred(*reference, node, around, depth);
   for (const auto& [name, value] : node.pairs) {
     const std::string own_key = is_scalar(name) ? name->text : "";
     if (own_key == "env" || own_key == "environment") continue;
     const bool of_group = own_key == "leaderWorkerTemplate" || own_key == "leaderWorkerSet" || own_key == "template";
     if (group && of_group) continue;
+    if (value == templates && templates != nullptr) continue;  // run by the roles that name them
+    if (referred && (value == reference || own_key == "templatePatch")) continue;
     const bool lines = is_scalar(value) || (is_list(value) && !value->items.empty() && is_scalar(value->items.front()));
     const bool lifecycle = is_scalar(value) && (is_lifecycle(own_key) || is_lifecycle(key));
     if (lifecycle || (lines && is_step(own_key, around)))
@@ -296,8 +304,9 @@ ManifestReader::Around ManifestReader::inside_of(const Around& around, std::stri
 
 // Keys whose text, or whose list of lines, a shell runs.
 bool ManifestReader::is_step(std::string_view key, const Around& around) {
-  constexpr std::array<std::string_view, 9> kKeys = {
-      "run", "script", "shell", "ansible.builtin.shell", "cmd", "setup", "before_script", "commands", "cmds"};
+  constexpr std::array<std::string_view, 10> kKeys = {"run",  "script",       "shell",         "ansible.builtin.shell",
+                                                      "cmd",  "setup",        "before_script", "commands",
+                                                      "cmds", "start_command"};
   if (around.dialect == Dialect::kKubernetes && (key == "commands" || key == "cmd")) return false;
   return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
 }

@@ -315,15 +315,24 @@ bool ManifestReader::put_together(const YamlNode& node, const Around& around, co
   return true;
 }
 
+// Words without a program, for a server that the image starts: those of SGLang alone, or of any server where the image
+// may be SGLang's.
+bool ManifestReader::taken_by_image(const YamlNode& node, const std::vector<ShellWord>& words) {
+  if (words.empty() || !words.front().text.starts_with("--")) return false;
+  const YamlNode* image = part_of(node, "image");
+  const bool may_be = image == nullptr || image->text.find("sglang") != std::string::npos ||
+                      image->text.find_first_of("${") != std::string::npos;
+  const std::string_view option = may_be ? "--model" : "--model-path";
+  return std::ranges::any_of(words, [&](const ShellWord& w) { return w.text.starts_with(option); });
+}
+
 void ManifestReader::container(const YamlNode& node, const Around& around) {
   if (started_by_editor(node, around)) return;
   const auto built = around.dialect == Dialect::kCompose ? start_of_build(node) : std::nullopt;
   RunContext context = place_of(node, around, built);
   ContainerWords words{.mounted = mounted_in(node, around)};
   if (!put_together(node, around, built, context, words)) return;
-  const bool by_image =
-      !words.all.empty() && words.all.front().text.starts_with("--") &&
-      std::ranges::any_of(words.all, [](const ShellWord& w) { return w.text.starts_with("--model"); });
+  const bool by_image = taken_by_image(node, words.all);
   if (!words.ours && !by_image) {
     tell_missing(words.all, words.mounted, around);
     return built_image(node);

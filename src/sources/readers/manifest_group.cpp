@@ -99,4 +99,19 @@ void ManifestReader::walk_group(const Group& group, const YamlNode& node, const 
   lay_over(node, nullptr);
 }
 
+// A role of a RoleBasedGroup that names one of the group's templates, and what it changes in it.
+bool ManifestReader::walk_referred(const YamlNode& reference, const YamlNode& role, const Around& around, int depth) {
+  if (!is_map(&reference) || !is_list(role_templates_)) return false;
+  const auto named = std::ranges::find_if(role_templates_->items, [&](const YamlNode* one) {
+    return is_map(one) && text_of(*one, "name") == text_of(reference, "name");
+  });
+  const YamlNode* pod = named == role_templates_->items.end() ? nullptr : value_of(**named, "template");
+  if (!is_map(pod)) return false;
+  const YamlNode* patch = value_of(reference, "patch");
+  lay_over(*pod, patch != nullptr ? patch : value_of(role, "templatePatch"));
+  walk(*pod, around, depth + 1, "template");
+  lay_over(*pod, nullptr);
+  return true;
+}
+
 }  // namespace preflight::sources

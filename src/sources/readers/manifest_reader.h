@@ -143,6 +143,7 @@ class ManifestReader {
   [[nodiscard]] static std::optional<Group> group_of(const YamlNode& node);
   void walk_group(const Group& group, const YamlNode& node, const Around& around, int depth);
   void lay_over(const YamlNode& pod, const YamlNode* patch);
+  bool walk_referred(const YamlNode& reference, const YamlNode& role, const Around& around, int depth);
 
   // Jobs of GitLab.
   static bool is_gitlab(const YamlNode& root);
@@ -181,6 +182,7 @@ class ManifestReader {
                   ContainerWords& words);
   bool put_together(const YamlNode& node, const Around& around, const std::optional<ImageStart>& built,
                     RunContext& context, ContainerWords& words);
+  bool taken_by_image(const YamlNode& node, const std::vector<ShellWord>& words);
   void run_container(const YamlNode& node, const std::vector<ShellWord>& all, bool by_image, const Mounted& mounted,
                      RunContext& context);
   void tell_missing(const std::vector<ShellWord>& words, const Mounted& mounted, const Around& around);
@@ -271,6 +273,7 @@ class ManifestReader {
   const OtherFile& other_file(const std::string& path, std::size_t at);
   std::map<std::string, OtherFile> other_files_;                // by their paths
   std::map<const YamlNode*, const OtherFile*> from_elsewhere_;  // their services
+  const YamlNode* role_templates_ = nullptr;                    // of the RoleBasedGroup that is walked
   std::map<const YamlNode*, const YamlNode*> patches_;          // of containers, while their Pod is walked
   std::map<const YamlNode*, const YamlNode*> beneath_;          // the container that a patch is laid over
   std::set<std::string> overridden_;                            // services that compose.override.yaml changes
