@@ -387,6 +387,7 @@ ReadLaunch shown_launch(const sources::LaunchCommand& launch, const std::string&
                  .line = launch.where.line,
                  .name = launch.name,
                  .when = launch.when,
+                 .vllm = launch.vllm,
                  .argv = launch.argv,
                  .env = launch.env,
                  .image = launch.image,

@@ -50,6 +50,7 @@ Json read_launch_json(const ReadLaunch& launch) {
   return {{"source", {{"file", launch.file}, {"line", launch.line}}},
           {"name", or_null(launch.name)},
           {"when", or_null(launch.when)},
+          {"program", launch.vllm ? "vllm" : "sglang"},
           {"argv", launch.argv},
           {"env", std::move(env)},
           {"image", or_null(launch.image)},
@@ -79,7 +80,7 @@ std::string read_launch_text(const ReadLaunch& launch, std::span<const ReadNote>
   std::string out = fmt::format("{}:{}", printable(launch.file), launch.line);
   if (!launch.name.empty()) out += fmt::format(" ({})", printable(launch.name));
   if (!launch.when.empty()) out += fmt::format(", {}", printable(launch.when));
-  out += fmt::format("\n  {}\n", printable(shell_words(launch.argv)));
+  out += fmt::format("\n  {}{}\n", launch.vllm ? "vLLM: " : "", printable(shell_words(launch.argv)));
   for (const auto& [name, value] : launch.env)
     out += fmt::format("  {}={}\n", printable(name), printable(shell_word(value)));
   if (!launch.image.empty()) {
