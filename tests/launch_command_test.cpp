@@ -33,6 +33,13 @@ const Row kAccepted[] = {
     {"SGLANG_A=1; export SGLANG_A SGLANG_B=2; SGLANG_C=3; SGLANG_A=4; sglang serve x",
      {"x"},
      {{"SGLANG_A", "4"}, {"SGLANG_B", "2"}}},
+    // what a text gets that is handed to a shell
+    {"bash -c 'sglang serve --tp $0 --x $1' 4 y", {"--tp", "4", "--x", "y"}, {}},
+    {"sh -c 'sglang serve --x $0'", {"--x", "sh"}, {}},
+    // a list of variables; apptainer alone splits it, and only where it is one
+    {"apptainer run --env A=1,B=2 --env=C=3 x.sif sglang serve x", {"x"}, {{"A", "1"}, {"B", "2"}, {"C", "3"}}},
+    {"apptainer run --env A=1,2 x.sif sglang serve x", {"x"}, {{"A", "1,2"}}},
+    {"docker run --env A=1,B=2 i:1 sglang serve x", {"x"}, {{"A", "1,B=2"}}},
     {"export A='x y'\npython -m sglang.launch_server \"$A\" $A", {"x y", "x", "y"}, {{"A", "x y"}}},
     // docker with a shell inside; variables inside single quotes belong to the inner shell
     {"docker run --rm -e SGLANG_Y=2 --device /dev/dri -v /a:/b img:1 bash -c \"source /opt/setvars.sh; exec python -m "

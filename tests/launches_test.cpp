@@ -276,6 +276,80 @@ TEST(Launches, TellsWhatIsTakenOfWhereAScriptStands) {
               HasSubstr("--model-path '?/m'"));
 }
 
+// Each with its own words and variables.
+TEST(Launches, OfOneJobAreSeveral) {
+  const TemporaryDirectory dir;
+  const auto shown = [&](const std::string& text) {
+    const std::string path = dir.file("a.sh", text);
+    const Json all = Json::parse(run_tool({"launches", path, "--format", "json"}).out);
+    std::string out;
+    for (const Json& launch : all) {
+      out += launch["argv"].back().get<std::string>();
+      for (const auto& [name, value] : launch["env"].items()) out += " " + name + "=" + value.get<std::string>();
+      out += launch["notes"].empty() && launch["unknown"].empty() ? ";" : "!";
+    }
+    return out;
+  };
+  EXPECT_EQ(shown("mpirun -host a,b -np 1 " + kServe + "--node-rank 0 : -np 1 -x SGLANG_A=1 " + kServe + "--tp 3\n"),
+            "0;3 SGLANG_A=1;");
+  EXPECT_EQ(shown("srun -n1 " + kServe + "--tp 1 : -n1 " + kServe + "--tp 2 : -n1 " + kServe + "--tp 3\n"), "1;2;3;");
+  EXPECT_EQ(shown("nice " + kServe + "--tp 1 : x\n"), "x;");  // which knows no such sign
+}
+
+TEST(Launches, NameTheProgramWhoseWordsTheyHave) {
+  const TemporaryDirectory dir;
+  const std::string path = dir.file("a.sh", "vllm serve Qwen/Qwen3-8B\n" + kServe + "\n");
+  const Json all = Json::parse(run_tool({"launches", path, "--format", "json"}).out);
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0]["program"], "vllm");
+  EXPECT_EQ(all[1]["program"], "sglang");
+  EXPECT_THAT(run_tool({"launches", path}).out, HasSubstr("vLLM: Qwen/Qwen3-8B"));
+}
+
+TEST(Launches, AreReadAsWhatRunsTheFileReadsIt) {
+  const TemporaryDirectory dir;
+  const auto argv = [&](const char* name, const std::string& text) {
+    const Json all = Json::parse(run_tool({"launches", dir.file(name, text), "--format", "json"}).out, nullptr, false);
+    return all.is_array() && all.size() == 1 ? all[0]["argv"].dump() : "";
+  };
+  const std::string model = R"(["--model-path","Qwen/Qwen3-8B")";
+  // GNU make takes the carriage returns of Windows for nothing.
+  EXPECT_EQ(argv("Makefile", "serve:\r\n\t" + kServe + "\\\r\n\t  --tp 2\r\n"), model + R"(,"--tp","2"])");
+  // The first line says which language it is, not the name.
+  EXPECT_EQ(argv("k.sh",
+                 "#!/usr/bin/env python3\nimport subprocess\nsubprocess.run(['python3', '-m', "
+                 "'sglang.launch_server', '--model-path', 'Qwen/Qwen3-8B'])\n"),
+            model + "]");
+  // A caret ends no line of a shell.
+  EXPECT_EQ(argv("i.md", "```cmd\n" + kServe + "^\n  --tp 2\n```\n"), "");
+  EXPECT_EQ(argv("j.md", "```cmd\n" + kServe + "\n```\n"), model + "]");
+  const std::string pod = "kubectl run x --image lmsysorg/sglang:v0.5.19-xpu -- " + kServe + "\n";
+  EXPECT_EQ(Json::parse(run_tool({"launches", dir.file("d.sh", pod), "--format", "json"}).out).at(0)["release"],
+            "0.5.19");
+}
+
+// A library of functions is as long as a script may be; what is not followed is told with its name and why.
+TEST(Launches, SayWhyAFileThatIsSourcedIsNotFollowed) {
+  const TemporaryDirectory dir;
+  const std::string path = dir.file("run.sh", "TP=2\n. ./lib.sh\n" + kServe + "--tp $TP\n");
+  const auto note = [&](const std::string& library) {
+    dir.file("lib.sh", library);
+    const Json all = Json::parse(run_tool({"launches", path, "--format", "json"}).out);
+    return all.at(0)["argv"][3].get<std::string>() +
+           (all[0]["notes"].empty() ? "" : " " + all[0]["notes"][0]["what"].get<std::string>());
+  };
+  const std::string comment = "# " + std::string(997, 'x') + "\n";
+  std::string library = "f() { echo; }\n";
+  for (int i = 0; i < 500; ++i) library += comment;
+  EXPECT_EQ(note(library), "2");
+  EXPECT_EQ(note(library + "TP=4\n"), "4");
+  for (int i = 0; i < 30; ++i) library += comment;
+  EXPECT_THAT(note(library), AllOf(HasSubstr("? " + dir.path() + "/lib.sh is sourced"), HasSubstr("(it is longer")));
+  EXPECT_THAT(note("if\n"), HasSubstr("lib.sh is sourced and not followed (what begins here is not closed"));
+  EXPECT_THAT(note("TP=4\r\n"), HasSubstr("CR LF"));
+  EXPECT_THAT(note(std::string("a\0b\n", 4)), HasSubstr("it is no text"));
+}
+
 // A decode server takes the cache of the prefill server as it lies there.
 TEST(CheckPaths, APrefillAndADecodeServerAreLookedAtTogether) {
   const TemporaryDirectory dir;

@@ -155,7 +155,7 @@ inline constexpr int kMatrixTurns = 256;
 inline constexpr std::size_t kComposeFiles = 100;
 inline constexpr std::size_t kGitlabVariables = 200;
 inline constexpr int kVariableDepth = 16;  // names behind names
-inline constexpr std::uintmax_t kVariableFileBytes = std::uintmax_t{64} << 10U;
+inline constexpr std::uintmax_t kVariableFileBytes = kShellBytes;
 inline constexpr int kNomadDepth = 40;
 inline constexpr std::size_t kNomadParts = 50'000;
 

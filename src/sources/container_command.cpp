@@ -146,12 +146,20 @@ void container_environment(const std::vector<ShellWord>& words, std::size_t tool
   };
   const std::string_view name = base_name(words[tool].text);
   const bool apptainer = name == "apptainer" || name == "singularity";  // whose -e cleans
+  const auto hand_list_over = [&](const ShellText& list) {              // A=1,B=2
+    if (!apptainer || std::ranges::count(list.text, '=') < 2) return hand_over(list);
+    for (std::size_t from = 0; from <= list.text.size();) {
+      const std::size_t end = std::min(list.text.find(',', from), list.text.size());
+      hand_over(slice(list, from, end));
+      from = end + 1;
+    }
+  };
   for (std::size_t i = tool; i < program && i < words.size(); ++i) {
     const std::string& w = words[i].text;
     if (((w == "-e" && !apptainer) || w == "--env") && i + 1 < words.size()) {
-      hand_over(words[++i]);
+      hand_list_over(words[++i]);
     } else if (w.starts_with("--env=")) {
-      hand_over(tail(words[i], 6));
+      hand_list_over(tail(words[i], 6));
     } else if (w.starts_with("-e") && !apptainer && w.find('=') != std::string::npos) {
       hand_over(tail(words[i], 2));
     }

@@ -115,12 +115,34 @@ bool reads_script(std::string_view program) {
   return name == "ssh" || name == "sbatch" || name == "at" || name == "batch";
 }
 
-// The image of `srun --container-image=IMAGE` and `kubectl run --image=IMAGE`.
-std::optional<std::string> image_option(const ShellWord& word) {
-  for (const std::string_view option : {"--container-image=", "--image="}) {
-    if (word.text.starts_with(option) && word.unknowns.empty()) return word.text.substr(option.size());
+// The image of `srun --container-image=IMAGE` and `kubectl run --image IMAGE`.
+std::optional<std::string> image_option(const std::vector<ShellWord>& words, std::size_t i) {
+  const ShellWord& word = words[i];
+  for (const std::string_view option : {"--container-image", "--image"}) {
+    if (!word.text.starts_with(option)) continue;
+    const bool apart = word.text.size() == option.size() && i + 1 < words.size();
+    const ShellText image =
+        apart ? static_cast<const ShellText&>(words[i + 1]) : tail(word, std::min(option.size() + 1, word.text.size()));
+    if ((apart || word.text[option.size()] == '=') && image.unknowns.empty()) return image.text;
   }
   return std::nullopt;
+}
+
+// The programs of one job, each behind the launcher: `mpirun -np 1 A : -np 1 B`, `srun -n1 A : -n1 B`.
+std::vector<std::vector<ShellWord>> programs_of_one_job(const std::vector<ShellWord>& words, std::size_t at) {
+  const std::string_view name = base_name(words[at].text);
+  std::vector<std::vector<ShellWord>> out;
+  if (name != "srun" && name != "mpirun" && name != "mpiexec" && name != "mpiexec.hydra" && name != "orterun")
+    return out;
+  const auto colon = [](const ShellWord& word) { return word.text == ":" && word.unknowns.empty(); };
+  auto from = words.begin() + static_cast<std::ptrdiff_t>(at) + 1;
+  for (auto to = std::find_if(from, words.end(), colon); to != words.end() || !out.empty();
+       to = std::find_if(from, words.end(), colon)) {
+    out.emplace_back(1, words[at]).insert(out.back().end(), from, to);
+    if (to == words.end()) break;
+    from = to + 1;
+  }
+  return out;
 }
 
 // --entrypoint PROGRAM, or podman's list of words.
@@ -314,13 +336,18 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
                    .arguments = context.arguments,
                    .arguments_known = context.arguments_known,
                    .sure_arguments = context.sure_arguments};
+  start.zero = context.zero;
   start.input = context.input;
   start.files = context.files;
   start.others = context.others;
   start.trail = &trail_;
   if (depth == 0) start.own_file = place_of_file(context.file);
   if (!context.file.empty() && !context.elsewhere && context.image.empty())
-    start.file_beside = [&](const std::string& path) { return file_beside(context.file, path); };
+    start.file_beside = [&](const std::string& path) -> Result<std::string> {
+      auto found = file_beside(context.file, path);
+      if (!found) return failure(unread_beside(context.file, path, "it"));
+      return std::move(*found);
+    };
   start.wants_environment = [](const ShellCommand& c) { return c.words.size() > 1 || c.file; };
   std::optional<Error> nested;
   std::string activated = context.activated;
@@ -462,6 +489,10 @@ void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from
       leave(words, at, context);
       return scripts_from_input(input, context, depth);
     }
+    if (const auto programs = programs_of_one_job(words, at); !programs.empty()) {
+      for (const std::vector<ShellWord>& one : programs) command(one, 0, context, input, depth + 1);
+      return;
+    }
     const auto behind = program_behind(words, at);
     if (!behind && runs_its_words(word.text)) unknown_behind(words, at);
     if (!behind) return handed_over(words, at, input);
@@ -583,7 +614,7 @@ void LaunchFinder::environment_words(const std::vector<ShellWord>& words, std::s
       context.env.erase(words[++i].text);
       continue;
     }
-    if (const auto image = image_option(words[i])) context.image = *image;
+    if (const auto image = image_option(words, i)) context.image = *image;
     if (const std::size_t used = own_variables(words, i, at, program, host, added); used > 0) {
       i += used - 1;
       continue;
@@ -626,6 +657,7 @@ void LaunchFinder::shell(const std::vector<ShellWord>& words, std::size_t at, co
   RunContext inside = context;
   if (base_name(words[at].text) != "bash") inside.functions.clear();
   start_with(words, *inner + 2, inside);
+  inside.zero = words[*inner + 1 < words.size() ? *inner + 1 : at];
   auto done = script(words[*inner], inside, depth + 1);
   if (!done && !error_) error_ = done.error();
 }

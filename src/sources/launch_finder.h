@@ -28,6 +28,7 @@ struct RunContext {
   facts::ContainerView host = {};
   std::string when = {};
   std::vector<LaunchUnknown> unknown = {};  // of the place itself: a file of variables that nobody reads
+  std::optional<ShellText> zero = {};       // of a text that is handed to a shell: $0
   std::vector<ShellText> arguments = {};    // of a script: $1, …
   bool arguments_known = false;
   std::size_t sure_arguments = std::string::npos;  // so many stand where they seem to

@@ -123,12 +123,13 @@ struct ShellStart {
   std::optional<ShellText> input = {};             // what it reads, where its commands do not say
   // A command that runs, with the environment that its program gets (its own assignments not among them).
   std::function<void(const ShellCommand&, const Values& environment, const std::string& when)> on_command;
-  std::string own_file = {};      // that the text is, from the root; empty: it is none
-  MentionTrail* trail = nullptr;  // hears where texts that name a launch go
+  std::optional<ShellText> zero = {};  // $0 of a text that is handed to a shell
+  std::string own_file = {};           // that the text is, from the root; empty: it is none
+  MentionTrail* trail = nullptr;       // hears where texts that name a launch go
   std::shared_ptr<const std::map<std::string, ShellText>> files = {};  // that lie there, by their paths
   std::optional<ShellText> others = {};  // what may have set any variable that is not in the environment
   // The text of a file that is named by a path from where the shell was started; none: it is not known.
-  std::function<std::optional<std::string>(const std::string& path)> file_beside = {};
+  std::function<Result<std::string>(const std::string& path)> file_beside = {};
   // Whether a command that runs needs the environment: making it takes time.
   std::function<bool(const ShellCommand&)> wants_environment = [](const ShellCommand&) { return true; };
 };

@@ -87,11 +87,12 @@ std::string place_of_file(std::string_view source) {
                                                                         : std::string();
 }
 
-std::string unread_beside(std::string_view source, std::string_view path) {
+std::string unread_beside(std::string_view source, std::string_view path, std::string_view name) {
   const auto file = place_beside(source, path);
   if (!file) return {};
   if (is_long(*file))
-    return fmt::format("{} is longer than is followed ({} KiB)", path, limits::kVariableFileBytes / 1024);
+    return fmt::format("{} is longer than is followed ({} KiB)", name.empty() ? path : name,
+                       limits::kVariableFileBytes / 1024);
   const auto text = read_text(file->string());
   return text ? std::string() : text.error().text();
 }

@@ -17,7 +17,7 @@ Values variables_of(std::string_view text, const Variables& known, std::size_t o
 // file, and where it is none that holds variables. Nothing else is opened.
 std::string place_of_file(std::string_view source);  // from the root; "" where it is no file
 std::optional<std::string> file_beside(std::string_view source, std::string_view path);
-// Why a file that stands there is not read; "" where it is, and where there is none.
-std::string unread_beside(std::string_view source, std::string_view path);
+// Why a file that stands there is not read, of which `name` is told; "" where it is, and where there is none.
+std::string unread_beside(std::string_view source, std::string_view path, std::string_view name = {});
 
 }  // namespace preflight::sources

@@ -358,29 +358,36 @@ void ShellEvaluator::source(const std::vector<ShellWord>& words) {
   if (words.size() < 2) return;
   if (sets_up_tools(words[1].text)) return;
   std::string path;
-  if (const auto text = sourced_text(words, path)) {
+  std::string why;
+  if (const auto text = sourced_text(words, path, why)) {
     returns_.emplace_back();
     run_text(*text, path);
     meet_returns(Status::kUnknown, words[0].begin);
     return;
   }
-  const std::string name = words[1].unknowns.empty() ? words[1].text : std::string("a file");
-  note("SH002", fmt::format("{} is sourced and not read: what it sets is not known", name), words[0].begin);
+  const std::string name = !path.empty() ? path : words[1].unknowns.empty() ? words[1].text : std::string("a file");
+  note("SH002",
+       why.empty() ? fmt::format("{} is sourced and not read: what it sets is not known", name)
+                   : fmt::format("{} is sourced and not followed ({}): what it sets is not known", name, why),
+       words[0].begin);
   taint(fmt::format("{} sources from {}", words[0].text == "." ? "the dot" : "source", name), words[0].begin);
 }
 
 // Of a file that this text wrote, or that stands where the shell was started and is a script; all that is told of the
 // latter is told where it is sourced.
-std::optional<ShellText> ShellEvaluator::sourced_text(const std::vector<ShellWord>& words, std::string& path) {
+std::optional<ShellText> ShellEvaluator::sourced_text(const std::vector<ShellWord>& words, std::string& path,
+                                                      std::string& why) {
   std::string name = words[1].text;
   while (name.starts_with("./")) name.erase(0, 2);
   if (const auto file = state_.files.find(name); file != state_.files.end()) return file->second;
   if (words.size() != 2) return std::nullopt;
-  auto out = text_beside(words[1], words[0].begin, path);
+  auto out = text_beside(words[1], words[0].begin, path, why);
   if (!out) return std::nullopt;
   ShellParser parser(*out, pasted_);
   parser.all();
-  return parser.failed() ? std::nullopt : out;
+  if (!parser.failed()) return out;
+  why = parser.error().message;
+  return std::nullopt;
 }
 
 void ShellEvaluator::evaluate(const std::vector<ShellWord>& words) {

@@ -204,7 +204,7 @@ class ShellEvaluator {
   void unset(const std::vector<ShellWord>& words);
   void set_options(const std::vector<ShellWord>& words);
   void source(const std::vector<ShellWord>& words);
-  std::optional<ShellText> sourced_text(const std::vector<ShellWord>& words, std::string& path);
+  std::optional<ShellText> sourced_text(const std::vector<ShellWord>& words, std::string& path, std::string& why);
   void evaluate(const std::vector<ShellWord>& words);
   void set_shell_options(const std::vector<ShellWord>& words);
   void shift(const std::vector<ShellWord>& words);
@@ -252,6 +252,7 @@ class ShellEvaluator {
   Status change_folder(const std::vector<ShellWord>& words);
   std::optional<ShellText> printed_place(const std::vector<ShellWord>& words);
   void place(ShellText& text) const;
+  std::optional<ShellText> text_beside(const ShellWord& word, std::size_t at, std::string& path, std::string& why);
   std::optional<ShellText> text_beside(const ShellWord& word, std::size_t at, std::string& path);
   void note_touched(const ShellCommand& command, const Node& node);
   [[nodiscard]] bool is_touched(const std::string& path) const;

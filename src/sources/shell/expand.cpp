@@ -169,6 +169,7 @@ std::optional<ShellText> ShellEvaluator::lookup(const std::string& name) const {
   if (const auto it = start_.given.find(name); it != start_.given.end()) return ShellText{it->second};
   if (auto value = scalar(name, "")) return value;
   if (auto own = own_name(name)) return own;
+  if (name == "0" && start_.zero) return start_.zero;
   if (name == "PWD" && state_.folder && !state_.variables.contains(name)) return state_.folder;
   const auto number = small_number(name);
   const bool counts = (number && *number > 0) || name == "#";

@@ -353,18 +353,32 @@ bool ShellEvaluator::may_be(std::string_view written, std::string_view name) {
          name.ends_with(behind);
 }
 
-// The text of a file that lies beside the script, or where a shell of it was started. All of it is told at `at`; `path`
-// is where it stands, from the root.
 std::optional<ShellText> ShellEvaluator::text_beside(const ShellWord& word, std::size_t at, std::string& path) {
+  std::string why;
+  return text_beside(word, at, path, why);
+}
+
+// The text of a file that lies beside the script, or where a shell of it was started. All of it is told at `at`; `path`
+// is where it stands, from the root; `why`, what keeps one that stands there from being followed.
+std::optional<ShellText> ShellEvaluator::text_beside(const ShellWord& word, std::size_t at, std::string& path,
+                                                     std::string& why) {
   if (!start_.file_beside) return std::nullopt;
   if (is_beside(word)) path = path_named(word);
-  if (!path.empty() && is_touched(path)) return std::nullopt;
+  if (!path.empty() && is_touched(path)) {
+    why = "this script writes it";
+    return std::nullopt;
+  }
   const bool from_start = start_.own_file.empty() && word.unknowns.empty() && !state_.moved && !word.text.empty() &&
                           word.text.front() != '/';
   if (path.empty() && !from_start) return std::nullopt;
   auto text = start_.file_beside(path.empty() ? word.text : path);
-  if (!text || text->size() > limits::kVariableFileBytes || text->find('\0') != std::string::npos) return std::nullopt;
-  if (text->find('\r') != std::string::npos) return std::nullopt;  // which would end each of its values
+  if (!text) {
+    why = text.error().text();
+    return std::nullopt;
+  }
+  if (text->find('\0') != std::string::npos) why = "it is no text";
+  if (text->find('\r') != std::string::npos) why = "its lines end with CR LF, which would end each of its values";
+  if (!why.empty()) return std::nullopt;
   ShellText out{std::move(*text)};
   out.origin.assign(out.text.size(), at);
   return out;
