@@ -288,12 +288,25 @@ TEST(Limits, WhatIsLeftOutIsTold) {
       fmt::format("services:\n  a:\n    image: x\n    env_file: vars\n    command: {} --tp $TP\n", kServe);
   const auto variable = [](int i) { return fmt::format("A{}=1\n", i); };
   dir.file("vars", "A=1\n");
-  dir.file(".env", many(9'000, variable) + "TP=2\n");
-  expect_bounded("launches " + dir.file("compose.yaml", compose), ".env is longer than is followed (64 KiB)");
+  dir.file(".env", many(70'000, variable) + "TP=2\n");
+  expect_bounded("launches " + dir.file("compose.yaml", compose), ".env is longer than is followed (512 KiB)");
   dir.file(".env", many(1'100, variable) + "TP=2\n");
   expect_bounded("launches " + dir.file("compose.yaml", compose), "--tp 2");
   dir.file("compose.override.yaml", "services:\n  a: [\n");
   expect_bounded("launches " + dir.file("compose.yaml", compose), "compose.override.yaml is not read (");
+}
+
+// Four folders, and each step of the pattern goes through all of them again.
+TEST(Limits, PatternsForFiles) {
+  const TemporaryDirectory dir;
+  for (const char* folder : {"a", "b", "c", "d"}) dir.file(std::string(folder) + "/x.txt", "");
+  const auto script = [&](int lines, int steps) {
+    const std::string line = "A=(" + many(steps, [](int) { return "*/../"; }) + "*.txt)\n";
+    return dir.file("a.sh", many(lines, [&](int) { return line; }) + kServe + "\n");
+  };
+  expect_bounded("launches " + script(1, 20), "needs more steps than are followed");
+  expect_bounded("launches " + script(20'000, 2), "needs more steps than are followed");
+  expect_bounded("launches " + script(1, 2), "Qwen/Qwen3-8B");
 }
 
 // What a limit left out is told as such.

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/files_read.h"
 #include "src/base/limits.h"
 #include "src/base/log.h"
 
@@ -87,6 +88,7 @@ Result<std::string> read_text(const std::string& path, bool allow_stdin) {
   if (std::filesystem::is_directory(status)) return failure("a directory, not a file", path);
   if (std::filesystem::is_other(status) && !is_opened_for_us(path)) return failure("no regular file", path);
   if (!is_opened_for_us(path) && would_wait(path)) return failure("cannot be read", path);
+  remember_read(path);
   std::ifstream in(path, std::ios::binary);
   if (!in) return failure("cannot be read", path);
   auto text = read_whole(in, path);

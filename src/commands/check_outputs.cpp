@@ -2,6 +2,7 @@
 #include "src/commands/check_outputs.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include <fmt/format.h>
@@ -27,18 +28,27 @@ Result<report::OutputFormat> format_named(std::string_view name) {
       near.empty() ? fmt::format("known are {}", fmt::join(names, ", ")) : fmt::format("did you mean {}?", near)));
 }
 
+// One file has many names.
+std::string place_of(const std::string& file) {
+  std::error_code error;
+  const auto place = std::filesystem::weakly_canonical(std::filesystem::absolute(file, error), error);
+  return file == "-" || error ? file : place.string();
+}
+
 }  // namespace
 
-Result<std::vector<OutputRequest>> read_outputs(const std::vector<std::string>& words, const OutputOptions& output) {
+Result<std::vector<OutputRequest>> read_outputs(const std::vector<std::string>& words, const OutputOptions& output,
+                                                const std::string& baseline) {
   std::vector<OutputRequest> out;
   std::set<std::string> places;
+  if (!baseline.empty()) places.insert(place_of(baseline));
   for (const std::string& word : words) {
     const auto equals = word.find('=');
     const auto format = format_named(std::string_view(word).substr(0, equals));
     if (!format) return tl::make_unexpected(format.error());
     OutputRequest request{*format, equals == std::string::npos ? "-" : word.substr(equals + 1)};
     if (request.file.empty()) return failure(fmt::format("--output {}: name a file behind =, or leave it away", word));
-    if (!places.insert(request.file).second) {
+    if (!places.insert(place_of(request.file)).second) {
       return failure(request.file == "-"
                          ? "--output: two reports for standard output; give one of them a file, as in sarif=FILE"
                          : fmt::format("--output: two reports for {}", request.file));
@@ -52,6 +62,12 @@ Result<std::vector<OutputRequest>> read_outputs(const std::vector<std::string>& 
 }
 
 Exit write_outputs(const report::CheckRun& run, const CheckCommand& command, Exit status) {
+  for (const OutputRequest& request : command.outputs) {
+    const std::string why = request.file == "-" ? std::string() : report::why_no_place(request.file);
+    if (why.empty()) continue;
+    report::complain("--output: " + why);
+    return kBadInput;
+  }
   const auto options = [&](bool terminal) {
     report::TextOptions text = text_options(command.output);
     if (!terminal) text.colour = text.folded = false;

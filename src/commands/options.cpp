@@ -587,6 +587,12 @@ std::optional<Severity> severity_that_fails(const CheckFlags& flags, const Polic
   return std::nullopt;
 }
 
+bool holds_no_baseline(const std::string& file) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error) || std::filesystem::file_size(file, error) == 0) return false;
+  return !Baseline::read(file);
+}
+
 // Which findings are told; none where all are.
 Result<std::shared_ptr<FindingFilter>> filter_of(const CheckFlags& flags, Policy policy) {
   FindingFilter::Options options;
@@ -595,6 +601,9 @@ Result<std::shared_ptr<FindingFilter>> filter_of(const CheckFlags& flags, Policy
   options.policy = std::move(policy);
   options.into_baseline = !flags.write_baseline.empty();
   options.baseline_file = options.into_baseline ? flags.write_baseline : flags.baseline;
+  if (options.into_baseline && holds_no_baseline(flags.write_baseline)) {
+    return failure("--write-baseline: this file is no baseline, and nothing is written over it", flags.write_baseline);
+  }
   if (!flags.baseline.empty()) {
     auto baseline = Baseline::read(flags.baseline);
     if (!baseline) return tl::make_unexpected(baseline.error());
@@ -707,7 +716,7 @@ Result<CheckCommand> check_command(const CheckFlags& flags, std::vector<std::str
   if (!filter) return tl::make_unexpected(filter.error());
   command.filter = std::move(*filter);
   command.baseline_to_write = flags.write_baseline;
-  auto outputs = read_outputs(flags.outputs, command.output);
+  auto outputs = read_outputs(flags.outputs, command.output, flags.write_baseline);
   if (!outputs) return tl::make_unexpected(outputs.error());
   command.outputs = std::move(*outputs);
   auto required = read_requirements(flags.require);

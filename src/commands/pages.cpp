@@ -226,6 +226,10 @@ bool write_picture(const std::string& file, const std::optional<DrawnPages>& dra
     report::complain("no picture is drawn: neither this launch nor another page size or backend works");
     return true;
   }
+  if (const std::string why = report::why_no_place(file); !why.empty()) {
+    report::complain(why);
+    return false;
+  }
   const auto written =
       report::write_output(file, report::page_picture_svg(drawing->picture, report::title_of(*drawing)));
   if (!written) report::complain(fmt::format("{}: the picture cannot be written", file));

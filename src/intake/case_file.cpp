@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "src/args/config_file.h"
+#include "src/base/files_read.h"
 #include "src/base/ascii_case.h"
 #include "src/base/edit_distance.h"
 #include "src/base/limits.h"
@@ -344,6 +345,7 @@ std::optional<Error> for_each_case(const CaseFile& options, const std::function<
     // A pipe with a name is a way to hand cases over; a device never ends.
     if (std::filesystem::is_character_file(options.cases, ignored) && !is_opened_for_us(options.cases))
       return Error{fmt::format("cannot read cases from {}: a device", options.cases)};
+    remember_read(options.cases);
     file.open(options.cases, std::ios::binary);
     // A directory opens and cannot be read; an empty file holds no cases, as an empty standard input does.
     if (!file || (file.peek() == std::ifstream::traits_type::eof() && file.bad())) {

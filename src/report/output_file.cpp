@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 
+#include "src/base/files_read.h"
 #include "src/report/output_gate.h"
 
 namespace preflight::report {
@@ -58,6 +59,10 @@ mode_t usual_mode() {
 }
 
 }  // namespace
+
+std::string why_no_place(const std::string& path) {
+  return was_read(path) ? path + ": this file is read here, and nothing is written over it" : std::string();
+}
 
 Result<bool> write_output(const std::string& path, std::string_view text) {
   const std::string shown = gated(text);

@@ -2,7 +2,9 @@
 // started is not known, so $0 and $(dirname "$0") are no known texts; but they name one file and one folder, however
 // they are written. Tested by tests/shell_test.cpp and, with bash as the judge, by tests/traps_test.cpp.
 #include <fnmatch.h>
+#include <dirent.h>
 #include <glob.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -86,17 +88,33 @@ WrittenPattern written_pattern(const std::string& pattern) {
   return out;
 }
 
-// In the order of their bytes, as seen from the folder.
-std::vector<std::string> matching_files(const std::string& folder, const std::string& pattern) {
+// Of folders, that one search may still read: patterns in one path multiply.
+thread_local std::size_t entries_left = 0;
+
+bool take_entry() {
+  if (entries_left == 0) return false;
+  --entries_left;
+  return true;
+}
+
+// In the order of their bytes, as seen from the folder; `left` entries are read at most, and counted down.
+std::vector<std::string> matching_files(const std::string& folder, const std::string& pattern, std::size_t& left) {
   std::string whole;
   for (const char c : folder) whole += {'\\', c};
   glob_t found{};
+  found.gl_opendir = [](const char* path) { return static_cast<void*>(opendir(path)); };
+  found.gl_closedir = [](void* opened) { closedir(static_cast<DIR*>(opened)); };
+  found.gl_readdir = [](void* opened) { return take_entry() ? readdir(static_cast<DIR*>(opened)) : nullptr; };
+  found.gl_stat = [](const char* path, struct stat* out) { return take_entry() ? stat(path, out) : -1; };
+  found.gl_lstat = [](const char* path, struct stat* out) { return take_entry() ? lstat(path, out) : -1; };
   std::vector<std::string> out;
-  if (glob((whole + "/" + pattern).c_str(), 0, nullptr, &found) == 0) {
+  entries_left = left;
+  if (glob((whole + "/" + pattern).c_str(), GLOB_ALTDIRFUNC, nullptr, &found) == 0) {
     for (std::size_t i = 0; i < found.gl_pathc; ++i)
       out.push_back(std::string(found.gl_pathv[i]).substr(folder.size() + 1));
   }
   globfree(&found);
+  left = entries_left;
   std::ranges::sort(out);
   return out;
 }
@@ -181,6 +199,17 @@ bool ShellEvaluator::is_beside(const ShellText& word) const {
   return by_name && (!state_.moved || (state_.folder && is_own(*state_.folder)));
 }
 
+// What lies in a folder and matches, within the steps that are left.
+std::vector<std::string> ShellEvaluator::files_in(const std::string& folder, const std::string& pattern) {
+  constexpr std::size_t kEntrySteps = 8;
+  const std::size_t most = budget_.steps / kEntrySteps;
+  std::size_t left = most;
+  std::vector<std::string> out = matching_files(folder, pattern, left);
+  if (left == 0) too_much();
+  spend((most - left) * kEntrySteps);
+  return out;
+}
+
 // The files that a pattern outside quotes becomes, where it is known what lies there and any of it matches.
 std::vector<ShellWord> ShellEvaluator::files_matching(const ShellWord& word, const std::string& pattern) {
   const WrittenPattern parts = written_pattern(pattern);
@@ -199,7 +228,7 @@ std::vector<ShellWord> ShellEvaluator::files_matching(const ShellWord& word, con
     std::error_code error;
     path = fs::path(start_.own_file).parent_path().string();
     const std::string here = fs::current_path(error).string();
-    if (error || (normal(here) != path && !matching_files(here, parts.rest).empty())) return {};
+    if (error || (normal(here) != path && !files_in(here, parts.rest).empty())) return {};
     take_default("$PWD", path, word.begin, TakenWhy::kPlace);
   }
   const bool touched =
@@ -208,7 +237,7 @@ std::vector<ShellWord> ShellEvaluator::files_matching(const ShellWord& word, con
         return one.find(kHole) != std::string::npos || fnmatch(parts.last.c_str(), one.c_str(), 0) == 0;
       });
   std::vector<ShellWord> out;
-  for (const std::string& file : touched ? std::vector<std::string>{} : matching_files(path, parts.rest)) {
+  for (const std::string& file : touched ? std::vector<std::string>{} : files_in(path, parts.rest)) {
     ShellWord one{slice(word, 0, parts.folder), word.begin, word.end};
     append(one, {file, std::vector<std::size_t>(file.size(), word.begin), {}});
     out.push_back(std::move(one));

@@ -1,0 +1,13 @@
+// The files that this run has read, so that nothing is written over one of them: a report whose name is mistaken for
+// that of its script would be all that is left of it.
+#pragma once
+
+#include <string>
+
+namespace preflight {
+
+void remember_read(const std::string& path);
+// Under whatever name it was read.
+bool was_read(const std::string& path);
+
+}  // namespace preflight
