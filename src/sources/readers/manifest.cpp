@@ -125,7 +125,7 @@ void ManifestReader::fill_names(ShellWord& word) const {
   }
 }
 
-// Scripts and variables that ConfigMaps hold.
+// Scripts and variables that ConfigMaps hold, and what the values of Secrets are called: none of those is ever told.
 void ManifestReader::collect(const YamlNode& node, int depth) {
   if (depth > 4 || node.kind != YamlNode::kMapping) return;
   if (const YamlNode* items = value_of(node, "items"); is_list(items)) {
@@ -136,7 +136,7 @@ void ManifestReader::collect(const YamlNode& node, int depth) {
   const std::string space = is_map(meta) ? text_of(*meta, "namespace") : std::string();
   if (const YamlNode* plain = value_of(node, "stringData"); text_of(node, "kind") == "Secret" && is_map(plain)) {
     for (const auto& [key, value] : plain->pairs) {
-      if (is_scalar(key) && is_scalar(value)) secrets_[name][space].insert_or_assign(key->text, tree_.word(*value));
+      if (is_scalar(key) && is_scalar(value)) secrets_[name][space].insert_or_assign(key->text, ShellText{});
     }
   }
   if (text_of(node, "kind") != "ConfigMap") return;

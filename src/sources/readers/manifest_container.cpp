@@ -523,6 +523,8 @@ void ManifestReader::variable_file(const YamlNode& item, Values& env) {
   for (auto& [name, value] : variables_of(*text, given_, word.begin)) env.insert_or_assign(name, value);
 }
 
+constexpr std::string_view kSecret = "a secret";
+
 // envFrom: variables by the file.
 void ManifestReader::other_variables(const YamlNode& node, const Around& around, RunContext& context) {
   const YamlNode* from = part_of(node, "envFrom");
@@ -537,7 +539,11 @@ void ManifestReader::other_variables(const YamlNode& node, const Around& around,
     if (known != nullptr) {
       const std::string prefix = text_of(*item, "prefix");
       for (const auto& [key, value] : known->second) {
-        if (is_variable_name(prefix + key)) context.env.insert_or_assign(prefix + key, value);
+        if (!is_variable_name(prefix + key)) continue;
+        if (map != nullptr)
+          context.env.insert_or_assign(prefix + key, value);
+        else
+          set_unknown(prefix + key, kSecret, *item, context.env);
       }
     } else {
       open_variables_ = true;
@@ -649,20 +655,17 @@ void ManifestReader::environment(const YamlNode& node, const Around& around, Val
 
 void ManifestReader::value_from(const YamlNode& from, const std::string& name, const YamlNode& at,
                                 const std::string& space, Values& env) {
-  const auto take = [&](const Objects& all, const YamlNode& ref) {
-    const auto* known = object_named(all, text_of(ref, "name"), space);
-    const auto value = known == nullptr ? Values::const_iterator{} : known->second.find(text_of(ref, "key"));
-    if (known == nullptr || value == known->second.end()) return false;
-    env.insert_or_assign(name, value->second);
-    return true;
-  };
   if (const YamlNode* ref = value_of(from, "configMapKeyRef"); is_map(ref)) {
-    if (take(maps_, *ref)) return;
+    const auto* known = object_named(maps_, text_of(*ref, "name"), space);
+    const auto value = known == nullptr ? Values::const_iterator{} : known->second.find(text_of(*ref, "key"));
+    if (known != nullptr && value != known->second.end()) {
+      env.insert_or_assign(name, value->second);
+      return;
+    }
     return set_unknown(name, "a ConfigMap that is not in this file", at, env);
   }
   const YamlNode* secret = value_of(from, "secretKeyRef");
-  if (is_map(secret) && take(secrets_, *secret)) return;
-  set_unknown(name, secret != nullptr ? "a secret" : "the cluster", at, env);
+  set_unknown(name, secret != nullptr ? kSecret : "the cluster", at, env);
 }
 
 // A variable whose value stands somewhere else.

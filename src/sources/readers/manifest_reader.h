@@ -230,7 +230,7 @@ class ManifestReader {
   std::size_t bytes_ = 0;  // of the values of all environments
   int turns_ = 0;
   Objects maps_;                           // ConfigMaps
-  Objects secrets_;                        // Secrets that are written as plain text
+  Objects secrets_;                        // the names in Secrets that are written as plain text
   bool kustomized_ = false;                // a kustomization beside this file changes its objects
   std::map<KeyOfMap, ShellText> texts_;    // all that ConfigMaps hold
   std::map<KeyOfMap, ShellText> scripts_;  // their scripts
