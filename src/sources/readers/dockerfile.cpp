@@ -362,6 +362,23 @@ Result<bool> begin_stage(const ShellText& rest, const Values& global, Image& ima
 }
 
 // What the last stage starts: its entry point with its command, or a script that a COPY wrote.
+// An entry point without a model is made to be given one: `docker run IMAGE --model-path …`.
+void take_words_of_start(std::vector<ShellWord>& words, const Variables& given) {
+  const auto names_model = [](const ShellWord& word) {
+    return word.text.find("--model") != std::string::npos || word.text.find("--config") != std::string::npos;
+  };
+  if (words.empty() || std::ranges::any_of(words, names_model)) return;
+  const std::size_t at = words.back().begin;
+  if (const auto set = given.find("@"); set != given.end()) {
+    for (ShellWord& word : plain_words({set->second, std::vector<std::size_t>(set->second.size(), at), {}}))
+      words.push_back(std::move(word));
+    return;
+  }
+  const std::string why =
+      fmt::format("what this image is started with is not known here; give it with {}", how_to_set("@"));
+  words.push_back({unknown_text(why, at), at, at, true});
+}
+
 Result<bool> run_image(Image& image, const SourceText& source, LaunchFinder& finder) {
   RunContext context{
       .env = image.env, .image = image.base, .unknown = image.unknown, .defaults = image.defaults, .elsewhere = true};
@@ -392,7 +409,7 @@ Result<bool> run_image(Image& image, const SourceText& source, LaunchFinder& fin
   bring_scripts(image, words, source);
   if (const auto at = script_among(image.files, words)) {
     context.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(*at) + 1, words.end());
-    context.arguments_known = true;
+    context.arguments_known = image.command.has_value() || !context.arguments.empty();
     for (const ShellWord& word : words) finder.account(word);
     return finder.script(image.files.at(words[*at].text), context);
   }
@@ -402,6 +419,7 @@ Result<bool> run_image(Image& image, const SourceText& source, LaunchFinder& fin
     finder.arguments(words, context);
     return true;
   }
+  if (!image.command) take_words_of_start(words, source.given);
   finder.words(words, context);
   return true;
 }
