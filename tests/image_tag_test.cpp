@@ -86,5 +86,19 @@ TEST(ImageTag, SaysWhatTheImageIsBuiltFor) {
   for (const auto& [image, device] : rows) EXPECT_EQ(other_device_of_image(image), device) << image;
 }
 
+TEST(PinnedRelease, IsWhatATextInstallsExactly) {
+  EXPECT_EQ(pinned_release("pip install \"sglang[all]==0.5.19\"\n"), "0.5.19");
+  EXPECT_EQ(pinned_release("RUN uv pip install --system \\\n  torch \\\n  sglang==0.5.12.post1 && x\n"),
+            "0.5.12.post1");
+  EXPECT_EQ(pinned_release("image = Image.debian_slim().pip_install(\"sglang==0.5.20\")"), "0.5.20");
+  EXPECT_EQ(pinned_release("pip install sglang==0.5.20\npip install sglang==0.5.20"), "0.5.20");
+  for (const char* none :
+       {"pip install sglang", "pip install 'sglang>=0.5.19'", "# pip install sglang==0.5.19",
+        "pip install sglang-router==0.5.12", "pip install my-sglang==0.5.12", "sglang==0.5.19",
+        "pip install sglang==0.5.19\npip install sglang==0.5.20", "pip install sglang[all", "sglang"}) {
+    EXPECT_EQ(pinned_release(none), "") << none;
+  }
+}
+
 }  // namespace
 }  // namespace preflight::sources

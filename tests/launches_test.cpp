@@ -306,6 +306,40 @@ TEST(Launches, NameTheProgramWhoseWordsTheyHave) {
   EXPECT_THAT(run_tool({"launches", path}).out, HasSubstr("vLLM: Qwen/Qwen3-8B"));
 }
 
+TEST(Launches, AreOfTheReleaseThatTheirFileInstalls) {
+  const TemporaryDirectory dir;
+  const auto release = [&](const char* name, const std::string& text) {
+    return Json::parse(run_tool({"launches", dir.file(name, text), "--format", "json"}).out).at(0)["release"];
+  };
+  const std::string pin = "pip install sglang==0.5.16\n";
+  const std::string serve = R"(CMD ["python3", "-m", "sglang.launch_server", "--model-path", "Qwen/Qwen3-8B"])";
+  EXPECT_EQ(release("a.sh", pin + kServe), "0.5.16");
+  EXPECT_EQ(release("Dockerfile", "FROM intel/base:1\nRUN " + pin + serve), "0.5.16");
+  // Another image, or another machine, has its own.
+  EXPECT_EQ(release("b.sh", pin + "docker run lmsysorg/sglang:v0.5.19-xpu " + kServe), "0.5.19");
+  EXPECT_EQ(release("c.sh", pin + "docker run own/image:1 " + kServe), nullptr);
+  EXPECT_EQ(release("d.sh", pin + "ssh host " + kServe), nullptr);
+  for (const char* file : {"a.sh", "Dockerfile"}) {
+    const std::string path = dir.path() + "/" + file;
+    for (const std::vector<std::string>& words : {std::vector<std::string>{path}, {"--command-file", path}}) {
+      std::vector<std::string> all = {"check", "--no-kernel"};
+      all.insert(all.end(), words.begin(), words.end());
+      EXPECT_THAT(run_tool(all).out, HasSubstr("SGLang 0.5.16 (command)")) << file;
+    }
+  }
+}
+
+// What prints its options starts nothing.
+TEST(Launches, OfHelpAreNone) {
+  const TemporaryDirectory dir;
+  const std::string help = "python3 -m sglang.launch_server --help\nsglang serve -h\n";
+  const Json all = Json::parse(run_tool({"launches", dir.file("a.sh", help + kServe), "--format", "json"}).out);
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_TRUE(all[0]["notes"].empty());
+  dir.file("b/b.sh", help);
+  EXPECT_EQ(run_tool({"check", "--no-kernel", dir.path() + "/b"}).status, 0);
+}
+
 TEST(Launches, AreReadAsWhatRunsTheFileReadsIt) {
   const TemporaryDirectory dir;
   const auto argv = [&](const char* name, const std::string& text) {

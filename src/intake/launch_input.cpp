@@ -710,7 +710,7 @@ LaunchInput of_its_own(const LaunchInput& input, const sources::LaunchCommand& l
   LaunchInput one = input;
   one.found = &launch;
   take_program(program_of(input, launch), one.machine);
-  take_image(launch.image, launch.release, one.machine);
+  take_image(launch.image, launch.release, launch.pinned, one.machine);
   one.release = parse_release(one.machine.facts.release.value).value_or(one.release);
   return one;
 }

@@ -75,10 +75,19 @@ std::string unnamed(const std::string& image) {
   return fmt::format("the image {} does not say which release it holds", image);
 }
 
-// The release of the image that the command names.
+std::optional<SourcedText> judged_pin(const std::string& version, std::vector<std::string>& notes) {
+  return judged(version, Origin::kCommand, "pip install sglang==" + version, notes);
+}
+
+// The release of the image that the command names, or that it installs.
 void read_image(const std::string& command, MachineLookup& lookup) {
   const auto tag = sources::sglang_image(command);
-  if (!tag) return;
+  if (!tag) {
+    const std::string pin = sources::pinned_release(command);
+    if (auto release = pin.empty() ? std::nullopt : judged_pin(pin, lookup.facts.notes))
+      lookup.image = std::move(*release);
+    return;
+  }
   if (tag->version.empty()) {
     lookup.facts.notes.push_back(unnamed(tag->image));
   } else if (auto image = judged(tag->version, Origin::kImage, tag->image, lookup.facts.notes)) {
@@ -304,7 +313,7 @@ void take_program(const LaunchProgram& program, MachineLookup& lookup) {
   decide_release(lookup);  // an unsupported --sglang-version has been refused before
 }
 
-void take_image(const std::string& image, const std::string& version, MachineLookup& lookup) {
+void take_image(const std::string& image, const std::string& version, bool pinned, MachineLookup& lookup) {
   std::vector<std::string> told;
   SourcedText& release = lookup.facts.release;
   if (version.empty()) {
@@ -312,7 +321,7 @@ void take_image(const std::string& image, const std::string& version, MachineLoo
     if (by_name) told.push_back(unnamed(image));
     if (!by_name && !image.empty())
       told.push_back(fmt::format("which release of SGLang the image {} holds is not known", image));
-  } else if (const auto named = judged(version, Origin::kImage, image, told)) {
+  } else if (const auto named = pinned ? judged_pin(version, told) : judged(version, Origin::kImage, image, told)) {
     if (release.origin == Origin::kGiven) {
       differs(*named, release, told);
     } else if (release.value != named->value) {

@@ -60,7 +60,8 @@ void take_program(const LaunchProgram& program, MachineLookup& lookup);
 
 // The image of one launch among several, and the version that it or something beside it names ("" = none): the release
 // where no option names one.
-void take_image(const std::string& image, const std::string& version, MachineLookup& lookup);
+// `pinned`: not the image names the release, but the file installs it.
+void take_image(const std::string& image, const std::string& version, bool pinned, MachineLookup& lookup);
 
 // The device as this launch sees it, with its variables and what its container is given.
 MachineFacts machine_for(const MachineLookup& lookup, const Environment& launch,

@@ -86,6 +86,8 @@ std::string read_launch_text(const ReadLaunch& launch, std::span<const ReadNote>
   if (!launch.image.empty()) {
     out += fmt::format("  image {}{}\n", printable(launch.image),
                        launch.release.empty() ? "" : ", SGLang " + printable(launch.release));
+  } else if (!launch.release.empty()) {
+    out += fmt::format("  SGLang {}\n", printable(launch.release));
   }
   for (const ReadLaunch::Open& open : launch.unknown) {
     out += fmt::format("  not known: {}:{}: {}\n", open.line, open.column, printable(open.what));

@@ -135,6 +135,38 @@ std::optional<ImageTag> sglang_image(std::string_view text) {
 
 namespace {
 
+// The version behind `sglang==` or `sglang[all]==` that begins at `at`; "" where none is named exactly.
+std::string exact_version(std::string_view text, std::size_t at) {
+  std::string_view rest = text.substr(at + std::string_view("sglang").size());
+  if (rest.starts_with('[')) rest.remove_prefix(std::min(rest.find(']'), rest.size() - 1) + 1);
+  if (!rest.starts_with("==")) return "";
+  rest.remove_prefix(2);
+  const std::size_t end = std::min(rest.find_first_not_of("0123456789abcdefghijklmnopqrstuvwxyz."), rest.size());
+  return version_in(rest.substr(0, end));
+}
+
+}  // namespace
+
+std::string pinned_release(std::string_view text) {
+  std::string found;
+  for (auto at = text.find("sglang"); at != text.npos; at = text.find("sglang", at + 1)) {
+    const std::string version = exact_version(text, at);
+    if (version.empty() ||
+        (at > 0 && (std::isalnum(static_cast<unsigned char>(text[at - 1])) != 0 || text[at - 1] == '-')))
+      continue;
+    std::size_t line = at;  // where its command begins, lines that go on included
+    while (line > 0 && (text[line - 1] != '\n' || (line > 1 && text[line - 2] == '\\'))) --line;
+    const std::string_view before = text.substr(line, at - line);
+    const auto first = before.find_first_not_of(" \t");
+    if (first == before.npos || before[first] == '#' || before.find("pip") == before.npos) continue;
+    if (!found.empty() && found != version) return "";
+    found = version;
+  }
+  return found;
+}
+
+namespace {
+
 // Upstream's own image of a release, or its latest: without a word for a device it is the one for CUDA.
 bool is_plain_release(const Image& image) {
   if (image.repository != "lmsysorg/sglang" && !image.repository.ends_with("/lmsysorg/sglang")) return false;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "src/base/limits.h"
+#include "src/sources/image_tag.h"
 #include "src/sources/launch_finder.h"
 #include "src/sources/mentions.h"
 #include "src/sources/readers/python_tokens.h"
@@ -102,6 +103,17 @@ void tell_others(std::string_view text, FileKind kind, const LaunchFinder& finde
   }
 }
 
+// What the file installs is the release of what it starts there, and of the image that it is.
+void take_pin(const std::string& release, FileKind kind, std::vector<LaunchCommand>& found) {
+  for (LaunchCommand& launch : found) {
+    const bool inside =
+        kind == FileKind::kDockerfile || (launch.image.empty() && !(launch.elsewhere && kind == FileKind::kShell));
+    if (!inside || !launch.release.empty()) continue;
+    launch.release = release;
+    launch.pinned = true;
+  }
+}
+
 }  // namespace
 
 Result<std::vector<LaunchCommand>> read_launches(std::string_view text, const Variables& variables,
@@ -130,6 +142,7 @@ Result<std::vector<LaunchCommand>> read_launches(std::string_view text, const Va
     return tl::make_unexpected(nothing_found(text, kind, finder, why_none));
   }
   tell_others(text, kind, finder, found.back());
+  if (const std::string pin = pinned_release(text); !pin.empty()) take_pin(pin, kind, found);
   return found;
 }
 

@@ -50,7 +50,8 @@ struct LaunchCommand {
   std::string program = {};            // that runs it, as written: the interpreter, or sglang; empty: not known
   bool elsewhere = false;              // in a container or on another machine
   std::string image = {};              // of the container
-  std::string release = {};            // that the image's tag names
+  std::string release = {};            // that the image's tag names, or that the file installs
+  bool pinned = false;                 // the latter
   facts::ContainerView host = {};      // what the container sees of it
   LineColumn where = {};               // its first word
   std::vector<LaunchUnknown> unknown = {};

@@ -109,6 +109,13 @@ ShellText behind_functions(const std::vector<ShellText>& functions, const ShellT
   return out;
 }
 
+// What prints its options or its version starts nothing.
+bool only_asks(const std::vector<ShellWord>& words, std::size_t first) {
+  return std::any_of(words.begin() + static_cast<std::ptrdiff_t>(first), words.end(), [](const ShellWord& word) {
+    return word.text == "--help" || word.text == "-h" || word.text == "--version";
+  });
+}
+
 // Programs that take a script from their input.
 bool reads_script(std::string_view program) {
   const std::string_view name = base_name(program);
@@ -439,6 +446,10 @@ void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from
   for (std::size_t at = from; at < words.size();) {
     const ShellWord& word = words[at];
     if (const auto server = server_at(words, at)) {
+      if (only_asks(words, server->first)) {
+        for (const ShellWord& one : words) trail_.told(one);
+        return;
+      }
       std::string unclear;
       if (server->own != nullptr) {
         std::vector<ShellWord> all(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(server->first));

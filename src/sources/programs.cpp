@@ -5,6 +5,7 @@
 #include <array>
 #include <initializer_list>
 
+#include "src/args/option_index.h"
 #include "src/base/limits.h"
 #include "src/sources/container_command.h"
 
@@ -121,6 +122,13 @@ std::optional<ServerWords> after_python(const std::vector<ShellWord>& words, std
 
 bool has(const auto& list, std::string_view name) { return std::find(list.begin(), list.end(), name) != list.end(); }
 
+// Of SGLang, in any release.
+bool begins_an_option(std::string_view name) {
+  return std::ranges::any_of(supported_releases(), [&](Release release) {
+    return !args::OptionIndex::of(release).starting_with(name).empty();
+  });
+}
+
 }  // namespace
 
 std::vector<ShellWord> without_own_options(const std::vector<ShellWord>& words, std::size_t first,
@@ -135,15 +143,19 @@ std::vector<ShellWord> without_own_options(const std::vector<ShellWord>& words, 
     }
     const std::string_view name = word.substr(0, word.find('='));
     const bool prefixed = !own.prefix.empty() && name.starts_with(own.prefix);
-    const bool flag = has(own.flags, name);
-    const bool value = has(own.values, name) || prefixed;
+    bool flag = has(own.flags, name);
+    bool value = has(own.values, name) || prefixed;
+    if (!flag && !value && name.size() > 2) {  // argparse takes the beginning of a name for the one that has it
+      const auto is_short = [&](std::string_view whole) { return whole.starts_with(name); };
+      const auto flags = std::ranges::count_if(own.flags, is_short);
+      const auto values = std::ranges::count_if(own.values, is_short);
+      const bool one = flags + values == 1 && !begins_an_option(name);
+      flag = one && flags == 1;
+      value = one && values == 1;
+      if (flags + values > 0 && !one && unclear.empty()) unclear = name;
+    }
     dropping = value && name == word;
     if (!flag && !value) out.push_back(words[i]);
-    const auto is_short = [&](std::string_view whole) { return whole.starts_with(name); };
-    const bool unsure = !flag && !value && name.size() > 2 &&
-                        (std::any_of(own.flags.begin(), own.flags.end(), is_short) ||
-                         std::any_of(own.values.begin(), own.values.end(), is_short));
-    if (unsure && unclear.empty()) unclear = name;
   }
   return out;
 }
