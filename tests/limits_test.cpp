@@ -307,6 +307,8 @@ TEST(Limits, PatternsForFiles) {
   expect_bounded("launches " + script(1, 20), "needs more steps than are followed");
   expect_bounded("launches " + script(20'000, 2), "needs more steps than are followed");
   expect_bounded("launches " + script(1, 2), "Qwen/Qwen3-8B");
+  const std::string steps = many(14, [](int) { return "*/../"; });
+  expect_bounded("launches '" + dir.path() + "/" + steps + "*.sh'", "goes through more files than are looked at");
 }
 
 // What a limit left out is told as such.

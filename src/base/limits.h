@@ -91,8 +91,9 @@ inline constexpr std::size_t kRemembered = 16'384;
 // More than any option counts; two of them multiply in 64 bits.
 inline constexpr std::int64_t kOptionCount = std::int64_t{1} << 30U;
 
-// Files of a folder, and bytes of one.
+// Files of a folder, bytes of one, and entries of folders that a pattern goes through.
 inline constexpr std::size_t kFiles = 5'000;
+inline constexpr std::size_t kGlobEntries = 100'000;
 inline constexpr std::uintmax_t kFileBytes = std::uintmax_t{1} << 20U;
 // Of longer ones, bytes that are searched for a launch in a run: where one is, or may be, that is told.
 inline constexpr std::size_t kSearchedBytes = std::size_t{256} << 20U;

@@ -1,7 +1,6 @@
 // Tested by tests/launches_test.cpp.
 #include "src/commands/paths/paths.h"
 
-#include <glob.h>
 #include <limits.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/glob_files.h"
 #include "src/base/limits.h"
 #include "src/base/read_text.h"
 #include "src/report/complaint.h"
@@ -103,14 +103,6 @@ Result<std::vector<ReadFile>> below(const std::string& path) {
   return out;
 }
 
-std::vector<std::string> matching(const std::string& pattern) {
-  glob_t found{};
-  std::vector<std::string> out;
-  if (glob(pattern.c_str(), 0, nullptr, &found) == 0) out.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-  globfree(&found);
-  return out;
-}
-
 // All files that one path names, unread.
 Result<std::vector<ReadFile>> files_of(const std::string& path) {
   std::error_code ignored;
@@ -121,7 +113,9 @@ Result<std::vector<ReadFile>> files_of(const std::string& path) {
     return std::vector<ReadFile>{std::move(file)};
   }
   if (path.size() > PATH_MAX) return failure("longer than any path", path.substr(0, kShown) + "…");
-  const auto names = matching(path);
+  std::size_t left = limits::kGlobEntries;
+  const auto names = glob_files(path, left);
+  if (left == 0) return failure("this pattern goes through more files than are looked at", path);
   if (names.empty() || names.front() == path) return failure("there is no such file", path);  // a link to none
   std::vector<ReadFile> files;
   for (const std::string& name : names) {

@@ -2,9 +2,6 @@
 // started is not known, so $0 and $(dirname "$0") are no known texts; but they name one file and one folder, however
 // they are written. Tested by tests/shell_test.cpp and, with bash as the judge, by tests/traps_test.cpp.
 #include <fnmatch.h>
-#include <dirent.h>
-#include <glob.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/glob_files.h"
 #include "src/base/limits.h"
 #include "src/sources/container_command.h"
 #include "src/sources/shell/evaluator.h"
@@ -88,33 +86,12 @@ WrittenPattern written_pattern(const std::string& pattern) {
   return out;
 }
 
-// Of folders, that one search may still read: patterns in one path multiply.
-thread_local std::size_t entries_left = 0;
-
-bool take_entry() {
-  if (entries_left == 0) return false;
-  --entries_left;
-  return true;
-}
-
-// In the order of their bytes, as seen from the folder; `left` entries are read at most, and counted down.
+// In the order of their bytes, as seen from the folder.
 std::vector<std::string> matching_files(const std::string& folder, const std::string& pattern, std::size_t& left) {
   std::string whole;
   for (const char c : folder) whole += {'\\', c};
-  glob_t found{};
-  found.gl_opendir = [](const char* path) { return static_cast<void*>(opendir(path)); };
-  found.gl_closedir = [](void* opened) { closedir(static_cast<DIR*>(opened)); };
-  found.gl_readdir = [](void* opened) { return take_entry() ? readdir(static_cast<DIR*>(opened)) : nullptr; };
-  found.gl_stat = [](const char* path, struct stat* out) { return take_entry() ? stat(path, out) : -1; };
-  found.gl_lstat = [](const char* path, struct stat* out) { return take_entry() ? lstat(path, out) : -1; };
-  std::vector<std::string> out;
-  entries_left = left;
-  if (glob((whole + "/" + pattern).c_str(), GLOB_ALTDIRFUNC, nullptr, &found) == 0) {
-    for (std::size_t i = 0; i < found.gl_pathc; ++i)
-      out.push_back(std::string(found.gl_pathv[i]).substr(folder.size() + 1));
-  }
-  globfree(&found);
-  left = entries_left;
+  std::vector<std::string> out = glob_files(whole + "/" + pattern, left);
+  for (std::string& file : out) file.erase(0, folder.size() + 1);
   std::ranges::sort(out);
   return out;
 }
