@@ -20,7 +20,7 @@ constexpr double kGib = 1024.0 * 1024 * 1024;
 constexpr std::int64_t kRoundTokens = 1024;
 
 // Backends made for other vendors. SGLang's resolution refuses some of them for some models; the rest pass.
-constexpr std::array<std::string_view, 16> kForeign = {"fa3",
+constexpr std::array<std::string_view, 18> kForeign = {"fa3",
                                                        "fa4",
                                                        "flashinfer",
                                                        "flashmla",
@@ -35,6 +35,8 @@ constexpr std::array<std::string_view, 16> kForeign = {"fa3",
                                                        "wave",
                                                        "ascend",
                                                        "llada2_cfg_flashinfer",
+                                                       "minicpm_flashattn",
+                                                       "minicpm_flashinfer",
                                                        "intel_amx"};
 
 std::optional<Finding> foreign_backend(const LaunchFacts& f) {

@@ -104,12 +104,14 @@ struct FamilyBackend {
   bool (*serves)(const ModelFacts&);
 };
 bool has_index_topk(const ModelFacts& m) { return !m.text("index_topk").is_none(); }
+bool has_qwen_indexer(const ModelFacts& m) { return !m.text("indexer_n_heads").is_none(); }
 bool is_deepseek_v4(const ModelFacts& m) {
   return std::ranges::any_of(m.architectures, [](const std::string& a) { return a.starts_with("DeepseekV4"); });
 }
 constexpr std::array kFamilyBackends = {
     FamilyBackend{"dsa", "models with DeepSeek sparse attention (index_topk)", has_index_topk},
     FamilyBackend{"nsa", "models with DeepSeek sparse attention (index_topk)", has_index_topk},
+    FamilyBackend{"qsa", "Qwen models with sparse attention (indexer_n_heads)", has_qwen_indexer},
     FamilyBackend{"dsv4", "DeepSeek-V4", is_deepseek_v4}, FamilyBackend{"compressed", "DeepSeek-V4", is_deepseek_v4}};
 
 std::optional<Finding> backend_of_another_model(const LaunchFacts& f) {
@@ -203,9 +205,10 @@ const Rule kRules[] = {
      .field = Field::attention_backend,
      .summary = "an attention backend made for one family of models, and this model is none of them",
      .why = "Resolution accepts the name; the backend's constructor asks the model's configuration for what only that "
-            "family has, and ends.",
+            "family has, and ends. That of qsa asks nothing: the first forward pass ends with ValueError, for no layer "
+            "hands it the tokens to attend to.",
      .remedies = {give("--attention-backend", "triton", "intel_xpu")},
-     .source = "sglang/srt/layers/attention/dsa_backend.py, sglang/srt/layers/attention/attention_registry.py",
+     .source = "sglang/srt/layers/attention/: dsa_backend.py, qwen_sparse_attn_backend.py, attention_registry.py",
      .check = backend_of_another_model,
      .fires_on = {{{.model = "deepseek-v2-lite-chat", .args = "--device xpu --attention-backend nsa"}}},
      .quiet_on = {{{.model = "deepseek-v2-lite-chat", .args = "--device xpu --attention-backend triton"}}}},
