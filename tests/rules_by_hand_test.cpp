@@ -46,6 +46,11 @@ void quantisation(ModelFacts& m, const char* method, Value::Dict config) {
   m.hf_quant_config = Value::dict(std::move(config));
 }
 
+Edit method(const char* name) {
+  return [=](Launch& /*l*/, ModelFacts& m) { m.quantization = name; };
+}
+
+constexpr const char* kFp8 = "--device xpu --tp-size 4 --quantization fp8";
 constexpr const char* kXpu = "--device xpu --attention-backend intel_xpu --disable-radix-cache";
 constexpr const char* kPlain = "--device xpu --disable-radix-cache";
 
@@ -112,6 +117,12 @@ const Row kRows[] = {
        set(l, Field::load_format, "remote_instance");
        m.quantization = "modelopt_fp8";
      }},
+    {"QN020", 11, 0, "qwen3-8b", kFp8, method("mxfp8")},
+    {"QN020", 11, 0, "qwen3-8b", kFp8, method("w8a8_int8")},
+    {"QN020", 11, 0, "qwen3-30b-a3b", kFp8, method("quark_int4fp8_moe")},
+    {"QN020", 13, 12, "qwen3-8b", kFp8, method("quark_mxfp4")},
+    {"QN020", 15, 14, "qwen3-8b", kFp8, method("mxfp_w4a8")},
+    {"QN020", 15, 14, "qwen3-8b", kFp8, method("auto-round-int8")},
     {"QN006", 19, 18, "qwen3-8b", kPlain,
      [](Launch&, ModelFacts& m) {
        quantisation(m, "gptq", {{"bits", 4}, {"group_size", 96}});
@@ -430,6 +441,14 @@ const Bound kBounds[] = {
     {"LC004", 20, false, "llama-4-scout-17b-16e", "--device xpu --tp-size 8", local_chunk(97, 0)},
     {"QN006", 19, false, "qwen3-8b", "--device xpu --disable-radix-cache --tp-size 1", gptq_in_order_of_activation()},
     {"QN006", 19, true, "qwen3-8b", "--device xpu --disable-radix-cache --tp-size 2", gptq_in_order_of_activation()},
+    {"QN020", 23, false, "qwen3-8b", kFp8, method("quark_int4fp8_moe")},
+    {"QN020", 23, false, "qwen3-8b", kFp8, method("fp8")},
+    {"QN020", 23, false, "qwen3-8b", kPlain, method("mxfp8")},
+    {"QN020", 16, true, "qwen3-8b", kFp8, all({method("mxfp8"), variable("SGLANG_FORCE_MXFP8_BLOCK_CONVERT", "1")})},
+    {"QN020", 17, false, "qwen3-8b", kFp8, all({method("mxfp8"), variable("SGLANG_FORCE_MXFP8_BLOCK_CONVERT", "1")})},
+    {"QN020", 17, true, "qwen3-8b", kFp8, all({method("mxfp8"), variable("SGLANG_FORCE_MXFP8_BLOCK_CONVERT", "0")})},
+    {"QN020", 17, true, "qwen3-8b", kFp8,
+     all({method("w8a8_int8"), variable("SGLANG_FORCE_MXFP8_BLOCK_CONVERT", "1")})},
     {"QN008", 21, true, "qwen3-8b", kPlain, packed_weights(3)},
     {"QN008", 21, false, "qwen3-8b", kPlain, packed_weights(4)},
     {"QN008", 21, true, "qwen3-8b", kPlain, packed_weights(5)},

@@ -293,21 +293,30 @@ std::optional<Finding> no_description(const LaunchFacts& f) {
                                                   in_words(fmt::format("unless the checkpoint has {}", row->files))})}};
 }
 
-// Methods that quantise here, whose matrix products are another vendor's. What 0.5.23 takes is what earlier releases
-// took, where they had the method.
+// Methods that quantise here, whose matrix products are another vendor's.
 struct ForeignMethod {
   std::string_view name;
+  int since;  // 0.5.N
   std::string_view ends;
+  bool of_experts = false;  // other layers go on
 };
 constexpr std::array kForeign{
-    ForeignMethod{"mxfp8", "RuntimeError at the first linear layer: no MXFP8 product for this device"},
-    ForeignMethod{"quark_int4fp8_moe", "NotImplementedError while the model is built: for AMD GPUs only"},
-    ForeignMethod{"w8a8_int8", "NameError at the first product: int8_scaled_mm is imported on NVIDIA GPUs only"}};
+    ForeignMethod{"mxfp8", 11, "RuntimeError at the first linear layer: no MXFP8 product for this device"},
+    ForeignMethod{"mxfp_w4a8", 15, "NotImplementedError while the model is built: for Ascend NPUs only"},
+    ForeignMethod{"quark_int4fp8_moe", 11, "NotImplementedError while the model is built: for AMD GPUs only", true},
+    ForeignMethod{"quark_mxfp4", 13, "NameError: the functions of AITER that quantise and multiply are AMD's"},
+    ForeignMethod{"w8a8_int8", 11, "NameError at the first product: int8_scaled_mm is imported on NVIDIA GPUs only"},
+    ForeignMethod{"auto-round-int8", 15,
+                  "ImportError of auto_round or, where that is installed, with NameError at the first product: "
+                  "int8_scaled_mm is imported on NVIDIA GPUs only"}};
 
 std::optional<Finding> method_of_another_vendor(const LaunchFacts& f) {
-  const auto row =
-      std::ranges::find_if(kForeign, [&](const ForeignMethod& m) { return has_quantization(f.model(), m.name); });
-  if (row == kForeign.end() || !f.given(Field::quantization)) return std::nullopt;
+  if (!f.given(Field::quantization) || !f.model().quantization) return std::nullopt;
+  const auto row = std::ranges::find(kForeign, std::string_view(*f.model().quantization), &ForeignMethod::name);
+  if (row == kForeign.end() || f.before(row->since)) return std::nullopt;
+  if (row->of_experts && experts(f.model()).count == 0) return std::nullopt;
+  // Then the weights become blocks of FP8.
+  if (row->name == "mxfp8" && f.since(17) && f.env_on("SGLANG_FORCE_MXFP8_BLOCK_CONVERT")) return std::nullopt;
   return Finding{.message = fmt::format("--quantization {} ends with {}", row->name, row->ends)};
 }
 
@@ -522,11 +531,11 @@ const Rule kRules[] = {
     {.id = "QN020",
      .field = Field::quantization,
      .summary = "a quantisation method of another vendor",
-     .why = "Resolution takes the method on every device; its matrix products exist for NVIDIA or AMD GPUs.",
+     .why = "Resolution takes the method on every device; its matrix products exist for other vendors' alone.",
      .remedies = {give("--quantization", "fp8"), drop("--quantization")},
-     .source = "sglang/srt/layers/quantization: fp8_utils.py, quark_int4fp8_moe.py, w8a8_int8.py",
+     .source = "sglang/srt/layers/quantization: fp8_utils.py, npu_mxfp4.py, quark_int4fp8_moe.py, "
+               "quark/schemes/quark_w4a4_mxfp4.py, w8a8_int8.py; sglang/srt/model_loader/loader.py: IncModelLoader",
      .device = "xpu",
-     .since = v0_5(23),
      .check = method_of_another_vendor,
      .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --quantization mxfp8"},
                    {.model = "qwen3-8b", .args = "--device xpu --quantization w8a8_int8"}}},
