@@ -8,6 +8,7 @@
 #include "preflight/rule.h"
 #include "src/rules/changes.h"
 #include "src/rules/beside.h"
+#include "src/rules/draft_checkpoint.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
 #include "src/rules/refusals.h"
@@ -57,6 +58,28 @@ Diagnostic diagnostic_of(const Rule& rule, Finding finding, const LaunchFacts& f
   return d;
 }
 
+bool applies(const Rule& rule, const LaunchFacts& facts) {
+  return is_walked(rule) && rule.holds_in(facts.release()) && why_not_checked(rule, facts).empty() &&
+         (rule.device.empty() || facts.is(Field::device, rule.device));
+}
+
+// What is wrong with the draft's own checkpoint, and not with the model's as well.
+std::vector<Diagnostic> draft_diagnostics(const LaunchFacts& facts, const std::vector<Diagnostic>& told) {
+  std::vector<Diagnostic> found;
+  if (facts.draft_model() == nullptr) return found;
+  const auto own = rules::launch_of_draft(facts.launch(), *facts.draft_model());
+  if (!own) return found;
+  const LaunchFacts of_draft(*own, facts.options());
+  for (const Rule& rule : all_rules()) {
+    if (!rules::asks_checkpoint(rule) || !applies(rule, of_draft)) continue;
+    if (std::ranges::find(told, rule.id, &Diagnostic::rule) != told.end()) continue;
+    if (auto finding = rule.check(of_draft)) {
+      found.push_back(diagnostic_of(rule, rules::said_of_draft(rule, std::move(*finding), facts.launch()), facts));
+    }
+  }
+  return found;
+}
+
 int severity_rank(const Diagnostic& d) { return -static_cast<int>(d.severity); }
 
 }  // namespace
@@ -95,6 +118,7 @@ CheckResult rules::check_beside(const Launch& launch, const Beside& beside, cons
   const auto append = [&](std::vector<Diagnostic> more) {
     std::move(more.begin(), more.end(), std::back_inserter(result.diagnostics));
   };
+  append(draft_diagnostics(facts, result.diagnostics));
   if (options.changes && launch.outcome != Outcome::kUsage && !launch.resolved.empty()) {
     append(rules::change_diagnostics(facts));
   }
