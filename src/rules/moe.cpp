@@ -1,9 +1,15 @@
 // MO: mixture-of-experts kernels. From 0.5.19 the XPU kernel package runs them unless --moe-runner-backend is triton.
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "src/facts/kinds.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
+#include "src/rules/remedy_words.h"
 
 namespace preflight::rules {
 namespace {
@@ -48,7 +54,9 @@ std::optional<Finding> native_topk(const LaunchFacts& f) {
 std::optional<Finding> dispatcher_of_others(const LaunchFacts& f) {
   if (experts(f.model()).count == 0) return std::nullopt;
   const std::string_view dispatcher = f.text(Field::moe_a2a_backend);
-  if (dispatcher != "deepep" && dispatcher != "mooncake" && dispatcher != "nixl") return std::nullopt;
+  constexpr std::array kOthers = {"deepep", "deepep_v2", "mooncake",   "nixl",
+                                  "mori",   "pplx",      "flashinfer", "ascend_fuseep"};
+  if (std::ranges::find(kOthers, dispatcher) == kOthers.end()) return std::nullopt;
   return Finding{.message = fmt::format("--moe-a2a-backend {} has no package for Intel GPUs", dispatcher)};
 }
 
@@ -57,6 +65,76 @@ std::optional<Finding> unquantised_on_hpc_ops(const LaunchFacts& f) {
   if (experts(m).count == 0 || !f.is(Field::moe_runner_backend, "hpc_ops")) return std::nullopt;
   if (m.quantization || m.hf_quant_config.is_dict()) return std::nullopt;
   return Finding{.message = "--moe-runner-backend hpc_ops for experts that are not quantised"};
+}
+
+// Runners that prepare unquantised experts for their own kernels, on every device.
+struct Runner {
+  std::string_view name;
+  std::string_view ends;
+  bool gated_alone = false;  // experts without a gate are left as they are
+};
+constexpr std::array kRunners = {
+    Runner{"flashinfer_trtllm", "ends with ModuleNotFoundError of flashinfer once the weights are loaded"},
+    Runner{"flashinfer_trtllm_routed", "ends with ModuleNotFoundError of flashinfer once the weights are loaded"},
+    Runner{"flashinfer_cutlass",
+           "has gate and up projection loaded in FlashInfer's order, and the kernels of this device take them in the "
+           "other: wrong output",
+           true},
+    Runner{"triton_kernel",
+           "has the weights laid out for the package triton_kernels: an error at the first forward pass"}};
+
+std::optional<Finding> prepared_for_others(const LaunchFacts& f) {
+  const ModelFacts& m = f.model();
+  const auto row = std::ranges::find(kRunners, f.text(Field::moe_runner_backend), &Runner::name);
+  if (row == kRunners.end() || experts(m).count == 0 || m.quantization || m.hf_quant_config.is_dict())
+    return std::nullopt;
+  if (row->gated_alone && activation(m) == "relu2") return std::nullopt;
+  return Finding{.message = fmt::format("--moe-runner-backend {} {}", row->name, row->ends)};
+}
+
+// Of the rebalancing of experts: the recorder's buffer, and the share that it reports.
+std::optional<Finding> rebalancing(const LaunchFacts& f) {
+  if (!f.on(Field::enable_eplb)) return std::nullopt;
+  const std::int64_t interval = f.integer(Field::eplb_rebalance_num_iterations, 0);
+  const std::int64_t buffer = f.integer(Field::expert_distribution_recorder_buffer_size, 0);
+  if (interval < buffer) {
+    return Finding{.message = fmt::format("experts are rebalanced every {} iterations, and the recorder keeps {}",
+                                          interval, buffer),
+                   .field = Field::eplb_rebalance_num_iterations,
+                   .remedies = {to_give("--eplb-rebalance-num-iterations", {std::to_string(buffer)}),
+                                to_drop("--expert-distribution-recorder-buffer-size")}};
+  }
+  const bool reported =
+      f.on(Field::enable_expert_distribution_metrics) ||
+      (f.on(Field::expert_balancedness_report_mode) && !f.is(Field::expert_balancedness_report_mode, "off"));
+  if (!f.is(Field::device, "xpu") || !reported || f.number(Field::eplb_min_rebalancing_utilization_threshold, 1) == 1)
+    return std::nullopt;
+  return Finding{.message = "the utilisation that a threshold below 1 asks for is sent through a CUDA device",
+                 .field = Field::eplb_min_rebalancing_utilization_threshold,
+                 .remedies = {to_drop("--eplb-min-rebalancing-utilization-threshold")}};
+}
+
+// What 0.5.23 asks of a launch that keeps experts in host memory.
+std::optional<Finding> experts_in_pages(const LaunchFacts& f) {
+  if (!f.on(Field::enable_paged_experts) || experts(f.model()).count == 0) return std::nullopt;
+  const auto finding = [](std::string message, Field field, Remedy remedy) {
+    return Finding{.message = std::move(message),
+                   .field = field,
+                   .remedies = {std::move(remedy), to_drop("--enable-paged-experts")}};
+  };
+  for (const auto& [field, name] : {std::pair{Field::tp_size, "--tp-size"}, std::pair{Field::ep_size, "--ep-size"},
+                                    std::pair{Field::pp_size, "--pp-size"}, std::pair{Field::dp_size, "--dp-size"}}) {
+    if (f.integer(field, 1) > 1)
+      return finding(fmt::format("experts in host memory are for one GPU, and {} is {}", name, f.integer(field, 1)),
+                     field, to_give(name, {"1"}));
+  }
+  const std::int64_t per_token = experts(f.model()).per_token;
+  const std::int64_t resident = f.integer(Field::paged_experts_num_resident, 0);
+  if (resident >= per_token) return std::nullopt;
+  const std::string said = f[Field::paged_experts_num_resident].is_none() ? "" : fmt::format(", not {}", resident);
+  return finding(
+      fmt::format("--enable-paged-experts needs --paged-experts-num-resident of {} or more{}", per_token, said),
+      Field::paged_experts_num_resident, to_give("--paged-experts-num-resident", {std::to_string(per_token)}));
 }
 
 const Rule kRules[] = {
@@ -119,10 +197,13 @@ const Rule kRules[] = {
     {.id = "MO005",
      .field = Field::moe_a2a_backend,
      .summary = "experts sent by a package of other devices",
-     .why = "DeepEP, Mooncake EP and NIXL EP are built for CUDA (DeepEP for Ascend, too). The class of each asks for "
-            "its package when the first layer with experts is built: ImportError.",
+     .why =
+         "Their packages are built for NVIDIA's, AMD's or Ascend's devices. The class of each asks for its package "
+         "when the first layer with experts is built: ImportError. Ascend's fused experts are asked for at the first "
+         "forward pass.",
      .remedies = {drop("--moe-a2a-backend")},
-     .source = "sglang/srt/layers/moe/token_dispatcher/: deepep.py, mooncake.py, nixl.py (0.5.14 to 0.5.23)",
+     .source = "sglang/srt/layers/moe/token_dispatcher/: deepep.py, deepep_v2.py, mooncake.py, nixl.py, moriep.py, "
+               "pplx.py, flashinfer.py; sglang/srt/hardware_backend/npu/moe/fuseep.py (0.5.14 to 0.5.23)",
      .device = "xpu",
      .since = v0_5(14),
      .check = dispatcher_of_others,
@@ -142,6 +223,55 @@ const Rule kRules[] = {
      .fires_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --moe-runner-backend hpc_ops"}}},
      .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --moe-runner-backend triton"},
                    {.model = "qwen3-8b", .args = "--device xpu --moe-runner-backend hpc_ops"}}}},
+    {.id = "MO007",
+     .field = Field::moe_runner_backend,
+     .summary = "unquantised experts prepared for another device's kernels",
+     .why = "The layer prepares the weights for the runner that is asked for, whatever the device; the kernels of an "
+            "Intel GPU run all the same, over weights that are not laid out for them.",
+     .remedies = {drop("--moe-runner-backend")},
+     .source = "sglang/srt/layers/quantization/unquant.py: UnquantizedFusedMoEMethod; "
+               "sglang/srt/layers/moe/fused_moe_triton/layer.py",
+     .device = "xpu",
+     .check = prepared_for_others,
+     .fires_on = {{{.model = "qwen3-30b-a3b",
+                    .args = "--device xpu --tp-size 4 --moe-runner-backend flashinfer_trtllm"},
+                   {.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --moe-runner-backend triton_kernel"}}},
+     .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --moe-runner-backend deep_gemm"},
+                   {.model = "qwen3-8b", .args = "--device xpu --moe-runner-backend triton_kernel"}}}},
+    {.id = "MO008",
+     .field = Field::enable_eplb,
+     .summary = "a rebalancing of experts that ends the ranks",
+     .why =
+         "AssertionError in every rank's constructor where the recorder keeps more iterations than pass between two "
+         "rebalancings. A threshold below 1, with a report of the balance, asks torch for a CUDA device at the first "
+         "rebalancing.",
+     .remedies = {raise("--eplb-rebalance-num-iterations"), drop("--eplb-min-rebalancing-utilization-threshold")},
+     .source = "sglang/srt/eplb/eplb_manager.py, sglang/srt/eplb/expert_distribution.py",
+     .need = RuleNeed::kNothing,
+     .check = rebalancing,
+     .fires_on = {{{.model = "qwen3-30b-a3b",
+                    .args = "--device xpu --tp-size 4 --ep-size 4 --enable-eplb --eplb-rebalance-num-iterations 100 "
+                            "--expert-distribution-recorder-buffer-size 101"}}},
+     .quiet_on = {{{.model = "qwen3-30b-a3b",
+                    .args = "--device xpu --tp-size 4 --ep-size 4 --enable-eplb --eplb-rebalance-num-iterations 100 "
+                            "--expert-distribution-recorder-buffer-size 100"},
+                   {.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --ep-size 4 --enable-eplb"}}}},
+    {.id = "MO009",
+     .field = Field::enable_paged_experts,
+     .summary = "experts in host memory in a launch that cannot have them",
+     .why = "RuntimeError while the layers with experts are built.",
+     .remedies = {drop("--enable-paged-experts")},
+     .source = "sglang/srt/layers/moe/paged_experts/method.py: check_paged_experts_compat",
+     .since = v0_5(23),
+     .check = experts_in_pages,
+     .fires_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --enable-paged-experts", .since = v0_5(23)},
+                   {.model = "qwen3-30b-a3b",
+                    .args = "--device xpu --tp-size 4 --enable-paged-experts --paged-experts-num-resident 16",
+                    .since = v0_5(23)}}},
+     .quiet_on = {{{.model = "qwen3-30b-a3b",
+                    .args = "--device xpu --enable-paged-experts --paged-experts-num-resident 8",
+                    .since = v0_5(23)},
+                   {.model = "qwen3-8b", .args = "--device xpu --enable-paged-experts", .since = v0_5(23)}}}},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "src/facts/kinds.h"
 #include "src/python/network_address.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
@@ -16,11 +17,15 @@ namespace {
 
 constexpr double kAny = std::numeric_limits<double>::infinity();
 
+bool always(const LaunchFacts& /*f*/) { return true; }
+bool splits_keys(const LaunchFacts& f) { return f.any_phase_on("triton"); }
+
 // What a server can start with: least <= value <= most.
 struct Limits {
   Field field;
   double least;
   double most;
+  bool (*read)(const LaunchFacts&) = always;  // the number is used
 };
 constexpr std::array kLimits = {Limits{Field::tp_size, 1, kAny},
                                 Limits{Field::pp_size, 1, kAny},
@@ -37,7 +42,25 @@ constexpr std::array kLimits = {Limits{Field::tp_size, 1, kAny},
                                 Limits{Field::max_running_requests, 1, kAny},
                                 Limits{Field::max_total_tokens, 1, kAny},
                                 Limits{Field::max_prefill_tokens, 1, kAny},
-                                Limits{Field::stream_interval, 1, kAny}};
+                                Limits{Field::stream_interval, 1, kAny},
+                                Limits{Field::attn_cp_size, 1, kAny},
+                                Limits{Field::dist_timeout, 1, kAny},
+                                Limits{Field::random_seed, 0, 4294967295},
+                                Limits{Field::max_queued_requests, 1, kAny},
+                                Limits{Field::prefill_max_requests, 1, kAny},
+                                Limits{Field::triton_attention_split_tile_size, 1, kAny, splits_keys},
+                                Limits{Field::triton_attention_num_kv_splits, 1, kAny, splits_keys}};
+
+bool decodes_apart(const LaunchFacts& f) { return f.is(Field::disaggregation_mode, "decode"); }
+
+// Divisors that may be below 0.
+struct Divisor {
+  Field field;
+  std::string_view usual;
+  bool (*read)(const LaunchFacts&) = always;
+};
+constexpr std::array kDivisors = {Divisor{Field::decode_log_interval, "40"},
+                                  Divisor{Field::disaggregation_decode_polling_interval, "1", decodes_apart}};
 
 std::string option(Field field) {
   std::string name = "--" + std::string(field_name(field));
@@ -51,12 +74,18 @@ std::optional<Finding> out_of_range(const LaunchFacts& f) {
     const Value& value = f.launch().args[row.field];
     if (given == nullptr || !value.is_number()) continue;
     const double number = value.as_number();
-    if (number >= row.least && number <= row.most) continue;
+    if ((number >= row.least && number <= row.most) || !row.read(f)) continue;
     const std::string range =
         row.most == kAny ? fmt::format("{} or more", row.least) : fmt::format("{} to {}", row.least, row.most);
     return Finding{.message = fmt::format("{} {} is out of range: {}", option(row.field), value.repr(), range),
                    .field = row.field,
                    .remedies = {to_give(option(row.field), {fmt::format("{}", row.least)})}};
+  }
+  for (const Divisor& row : kDivisors) {
+    if (f.launch().args.last_given(row.field) == nullptr || f[row.field] != Value(0) || !row.read(f)) continue;
+    return Finding{.message = fmt::format("{} 0 is divided by", option(row.field)),
+                   .field = row.field,
+                   .remedies = {to_give(option(row.field), {std::string(row.usual)})}};
   }
   return std::nullopt;
 }
@@ -89,12 +118,48 @@ std::optional<Finding> device_of_another_vendor(const LaunchFacts& f) {
 }
 
 std::optional<Finding> streams_to_other_devices(const LaunchFacts& f) {
-  if (!f.is(Field::device, "xpu") || !f.is(Field::load_format, "runai_streamer")) return std::nullopt;
+  if (!f.is(Field::device, "xpu")) return std::nullopt;
+  if (f.is(Field::load_format, "fastsafetensors"))
+    return Finding{.message = "--load-format fastsafetensors loads to CUDA devices only"};
+  if (!f.is(Field::load_format, "runai_streamer")) return std::nullopt;
   if (f.given(Field::load_format))
     return Finding{.message = "--load-format runai_streamer loads to CUDA or a CPU only"};
   return Finding{.message = "weights in object storage are streamed by runai_streamer, to CUDA or a CPU only",
                  .field = Field::model_path,
                  .remedies = {in_words("a local copy of the model as --model-path")}};
+}
+
+bool has_class(const ModelFacts& m, std::initializer_list<std::string_view> names) {
+  return std::ranges::any_of(m.architectures,
+                             [&](const std::string& a) { return std::ranges::find(names, a) != names.end(); });
+}
+bool loads_by_layer(const LaunchFacts& f) {
+  return has_class(f.model(), {"TorchNativeLlamaForCausalLM", "TorchNativePhi3ForCausalLM"});
+}
+bool quantises_in_place(const LaunchFacts& f) {
+  return f.before(22) || has_class(f.model(), {"Qwen2ForCausalLM", "Qwen3ForCausalLM", "Qwen2ForCausalLMEagle"});
+}
+bool is_address(const LaunchFacts& f) { return f.model().path.find("://") != std::string::npos; }
+bool is_one_file(const LaunchFacts& f) { return f.gguf_file() != nullptr || f.model().path.ends_with(".gguf"); }
+bool never(const LaunchFacts& /*f*/) { return false; }
+
+// Formats whose loaders ask more of a model than that it is one.
+struct Format {
+  std::string_view name;
+  std::string_view ends;
+  bool (*loads)(const LaunchFacts&);
+};
+constexpr std::array kFormats = {
+    Format{"layered", "ValueError: the model's class does not load layer by layer", loads_by_layer},
+    Format{"private", "ValueError: no release has the module sglang.private", never},
+    Format{"flash_rl", "ValueError: of Qwen2ForCausalLM and Qwen3ForCausalLM alone", quantises_in_place},
+    Format{"remote", "ValueError: the model is no address with ://", is_address},
+    Format{"gguf", "ValueError: the model is no file", is_one_file}};
+
+std::optional<Finding> format_of_others(const LaunchFacts& f) {
+  const auto row = std::ranges::find(kFormats, f.text(Field::load_format), &Format::name);
+  if (row == kFormats.end() || row->loads(f)) return std::nullopt;
+  return Finding{.message = fmt::format("--load-format {} ends with {}", row->name, row->ends)};
 }
 
 // Backends that exist for one family of models.
@@ -164,14 +229,89 @@ std::optional<Finding> json_unread(const LaunchFacts& f) {
   return std::nullopt;
 }
 
+bool with_adapters(const LaunchFacts& f) { return f.on(Field::enable_lora); }
+bool in_groups(const LaunchFacts& f) {
+  return f.integer(Field::offload_group_size, 0) > 0 && f.number(Field::cpu_offload_gb, 0) <= 0;
+}
+bool without_embedding_tables(const LaunchFacts& f) {
+  return !has_class(f.model(), {"Qwen4ExpForConditionalGeneration"});
+}
+bool of_one_pool(const LaunchFacts& f) { return !is_hybrid(f.model()) && !f.model().is_hybrid_swa; }
+bool of_two_pools(const LaunchFacts& f) { return !of_one_pool(f); }
+bool hybrid_without_indexer(const LaunchFacts& f) { return is_hybrid(f.model()) && !has_qwen_indexer(f.model()); }
+// The host's pools are built: before, SA005 says what they fail with.
+bool host_pools(const LaunchFacts& f) {
+  return f.on(Field::enable_hierarchical_cache) && (f.model().is_mla() || f.since(23));
+}
+bool latent_host_pools(const LaunchFacts& f) { return host_pools(f) && f.model().is_mla(); }
+
+// A value, or any that turns the option on, and what it ends with.
+struct Feature {
+  Field field;
+  std::string_view value;    // "": any
+  int since;                 // 0.5.N
+  std::string_view ends;     //
+  std::string_view instead;  // "": nothing
+  bool (*reached)(const LaunchFacts&) = always;
+};
+constexpr std::array kFeatures = {
+    Feature{Field::startup_weight_load_mode, "overlap", 18, "ValueError while the weights are loaded: for CUDA alone",
+            ""},
+    Feature{Field::weight_cache_mode, "daemon", 17,
+            "RuntimeError in the daemon: weights are shared through CUDA's handles of memory", ""},
+    Feature{Field::elastic_ep_backend, "", 11, "NotImplementedError in every rank: for CUDA and CPUs alone", ""},
+    Feature{Field::lora_backend, "ascend", 11, "AttributeError at the first batch with an adapter: Ascend's operations",
+            "", with_adapters},
+    Feature{Field::enable_layerwise_nvtx_marker, "", 11, "RuntimeError at the first forward pass: NVTX is CUDA's", ""},
+    Feature{Field::enable_pdmux, "", 11, "an error in the scheduler: it divides a CUDA device into green contexts", ""},
+    Feature{Field::offload_group_size, "", 11,
+            "an error while the model is built: it moves weights of DeepSeek's classes alone, on CUDA streams", "",
+            in_groups},
+    Feature{Field::ple_offload_embedding, "", 20, "ValueError while the weights are loaded: for Qwen4-Exp alone", "",
+            without_embedding_tables},
+    Feature{Field::enable_unified_memory, "", 15,
+            "ValueError while the cache is built: for models with two kinds of cache alone", "", of_one_pool},
+    Feature{Field::enable_unified_memory, "", 20,
+            "an error when cache is first freed: its allocator waits on CUDA's "
+            "stream",
+            "", of_two_pools},
+    Feature{Field::qsa_indexer_dtype, "bfloat16", 22, "ValueError while the cache is built: the model has no indexer",
+            "auto", hybrid_without_indexer},
+    Feature{Field::qsa_indexer_dtype, "fp8_e4m3", 22, "ValueError while the cache is built: the model has no indexer",
+            "auto", hybrid_without_indexer},
+    Feature{Field::hicache_io_backend, "kernel_ascend", 21, "an error at the first transfer: Ascend's operations",
+            "kernel", host_pools},
+    Feature{Field::hicache_mem_layout, "page_first_kv_split", 21,
+            "ValueError while the host's pool is built or at the first transfer: Ascend's layout", "page_first",
+            host_pools},
+    Feature{Field::hicache_mem_layout, "page_head", 21,
+            "ValueError while the host's pool is built: MLA's has no such layout", "page_first", latent_host_pools},
+    Feature{Field::hicache_storage_backend, "npu_memcache", 21, "ImportError of memcache_hybrid, Ascend's package", "",
+            host_pools}};
+
+std::optional<Finding> feature_of_others(const LaunchFacts& f) {
+  for (const Feature& row : kFeatures) {
+    if (f.before(row.since)) continue;
+    if (row.value.empty() ? !f.on(row.field) : !f.is(row.field, row.value)) continue;
+    if (!row.reached(f)) continue;
+    const std::string name = option(row.field);
+    return Finding{
+        .message = fmt::format("{}{}{} ends with {}", name, row.value.empty() ? "" : " ", row.value, row.ends),
+        .field = row.field,
+        .remedies = {row.instead.empty() ? to_drop(name) : to_give(name, {std::string(row.instead)})}};
+  }
+  return std::nullopt;
+}
+
 const Rule kRules[] = {
     {.id = "VA001",
      .refs = {},
      .summary = "a number no server can start with",
-     .why = "SGLang's parser takes any number here and its resolution does not look at it; the server ends or hangs "
-            "where it is first used: a division, a socket, an empty group of ranks.",
+     .why = "SGLang's parser takes any number here and its resolution does not look at it; the server ends, hangs or "
+            "turns every request away where it is first used: a division, a socket, an empty group of ranks, a queue.",
      .fix = "give a value in the range",
-     .source = "sglang/srt/server_args.py (no check), sglang/srt/distributed/parallel_state.py",
+     .source = "sglang/srt/server_args.py (no check), sglang/srt/distributed/parallel_state.py, "
+               "sglang/srt/managers/scheduler.py, sglang/srt/layers/attention/triton_backend.py",
      .need = RuleNeed::kNothing,
      .check = out_of_range,
      .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --stream-interval 0"},
@@ -256,13 +396,17 @@ const Rule kRules[] = {
      .refs = {},
      .field = Field::load_format,
      .summary = "a load format for other devices",
-     .why = "Resolution takes the format; the loader asserts that the device is cuda or cpu: AssertionError when the "
-            "weights are to be loaded.",
+     .why =
+         "Resolution takes the format; when the weights are to be loaded, the loader of runai_streamer asserts that "
+         "the device is cuda or cpu (AssertionError), and that of fastsafetensors copies to a CUDA device (an error, "
+         "or ImportError where its package is not installed).",
      .remedies = {drop("--load-format")},
-     .source = "sglang/srt/model_loader/loader.py: RunaiModelStreamerLoader.load_model",
+     .source = "sglang/srt/model_loader/loader.py: RunaiModelStreamerLoader.load_model; "
+               "sglang/srt/model_loader/weight_utils.py: fastsafetensors_weights_iterator",
      .need = RuleNeed::kNothing,
      .check = streams_to_other_devices,
-     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --load-format runai_streamer"}}},
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --load-format runai_streamer"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu --load-format fastsafetensors"}}},
      .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device cpu --load-format runai_streamer"},
                    {.model = "qwen3-0.6b", .args = "--device xpu --load-format safetensors"}}}},
     {.id = "VA009",
@@ -293,6 +437,34 @@ const Rule kRules[] = {
                    {.model = "qwen3-0.6b", .args = "--device xpu --kv-events-config {bad"}}},
      .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --model-loader-extra-config {}"},
                    {.model = "qwen3-0.6b", .args = R"(--device xpu --kv-events-config {"publisher":"zmq"})"}}}},
+    {.id = "VA011",
+     .field = Field::load_format,
+     .summary = "a load format that is for other models",
+     .why = "Resolution takes the format; its loader refuses the model, before the weights are loaded.",
+     .remedies = {drop("--load-format")},
+     .source = "sglang/srt/model_loader/loader.py: get_model_loader, LayeredModelLoader, QuantizedRLModelLoader, "
+               "GGUFModelLoader; sglang/srt/connector/__init__.py: create_remote_connector",
+     .check = format_of_others,
+     .fires_on =
+         {{{.model = "qwen3-0.6b", .args = "--device xpu --load-format layered"},
+           {.model = "llama-3.1-8b-instruct", .args = "--device xpu --load-format flash_rl", .since = v0_5(22)}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --load-format flash_rl"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu --load-format safetensors"}}}},
+    {.id = "VA012",
+     .summary = "a feature whose code is another device's or another model's",
+     .why = "Resolution takes the option on every device and for every model; what stands behind it asks for its own "
+            "where it is first used, and ends.",
+     .remedies = {words("drop the option")},
+     .source = "sglang/srt: model_executor/model_runner_components (startup_weight_load.py, load_model_utils.py), "
+               "weight_cache/daemon.py, elastic_ep/elastic_ep.py, lora/backend/ascend_backend.py, "
+               "utils/nvtx_pytorch_hooks.py, multiplex/pdmux_context.py, utils/offloader.py, "
+               "mem_cache/kv_cache_configurator.py, mem_cache/pool_host",
+     .device = "xpu",
+     .check = feature_of_others,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --enable-layerwise-nvtx-marker"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu --weight-cache-mode daemon", .since = v0_5(17)}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --weight-cache-mode client", .since = v0_5(17)},
+                   {.model = "qwen3-0.6b", .args = "--device xpu --lora-backend triton"}}}},
 };
 
 }  // namespace
