@@ -185,6 +185,36 @@ std::optional<Finding> flex_one_by_one(const LaunchFacts& f) {
                  .field = f.field_naming(kFlex)};
 }
 
+// Parts of sparse attention whose kernels are another vendor's, or a package of theirs.
+struct SparsePart {
+  Field field;
+  std::string_view option;
+  std::initializer_list<std::string_view> others;
+};
+
+std::optional<Finding> sparse_part_of_others(const LaunchFacts& f) {
+  const SparsePart parts[] = {
+      {Field::dsa_prefill_backend,
+       "--dsa-prefill-backend",
+       {"flashmla_sparse", "flashmla_kv", "flashmla_auto", "flashmla_sparse_q8", "flashinfer_sparse_mla", "tilelang",
+        "trtllm", "aiter", "triton_sparse_mla"}},
+      {Field::dsa_decode_backend,
+       "--dsa-decode-backend",
+       {"flashmla_sparse", "flashmla_kv", "flashmla_auto", "flashmla_sparse_q8", "flashinfer_sparse_mla", "tilelang",
+        "trtllm", "aiter"}},
+      {Field::dsa_topk_backend, "--dsa-topk-backend", {"flashinfer"}},
+      {Field::dsa_paged_mqa_logits_backend, "--dsa-paged-mqa-logits-backend", {"aiter", "cutedsl"}}};
+  const bool sparse = f.any_phase_on("dsa") || f.any_phase_on("nsa");
+  if (!sparse || !is_deepseek_sparse(f.model(), f.release())) return std::nullopt;
+  for (const SparsePart& part : parts) {
+    if (!f.one_of(part.field, part.others)) continue;
+    return Finding{.message = fmt::format("{} {} runs on another vendor's GPUs", part.option, f.text(part.field)),
+                   .field = part.field,
+                   .remedies = {to_drop(std::string(part.option))}};
+  }
+  return std::nullopt;
+}
+
 constexpr std::string_view kBackend = "sglang/srt/layers/attention/xpu_backend.py";
 constexpr std::string_view kFlexSource = "sglang/srt/layers/attention/torch_flex_backend.py";
 constexpr std::string_view kRegistry = "sglang/srt/layers/attention/attention_registry.py";
@@ -347,6 +377,30 @@ const Rule kRules[] = {
      .fires_on = {{{.model = "gemma-2-9b-it", .args = "--device xpu --attention-backend torch_native --tp-size 2"}}},
      .quiet_on = {{{.model = "gemma-2-9b-it", .args = "--device xpu --attention-backend triton --tp-size 2"},
                    {.model = "gemma-3-1b-it", .args = "--device xpu --attention-backend torch_native"}}}},
+    {.id = "BK025",
+     .field = Field::dsa_prefill_backend,
+     .summary = "a part of sparse attention that is another vendor's",
+     .why =
+         "ValueError while the backend or the indexer is built where the part asks for its GPU; else an error of its "
+         "package or kernel at the first forward pass.",
+     .remedies = {drop("--dsa-prefill-backend"), drop("--dsa-decode-backend"), drop("--dsa-topk-backend"),
+                  drop("--dsa-paged-mqa-logits-backend")},
+     .source = "sglang/srt/layers/attention/dsa_backend.py, sglang/srt/layers/attention/dsa",
+     .device = "xpu",
+     .since = v0_5(20),
+     .check = sparse_part_of_others,
+     .fires_on = {{{.model = "deepseek-v3.2",
+                    .args = "--device xpu --tp-size 8 --dsa-prefill-backend tilelang",
+                    .since = v0_5(20)},
+                   {.model = "deepseek-v3.2",
+                    .args = "--device xpu --tp-size 8 --dsa-topk-backend flashinfer",
+                    .since = v0_5(20)}}},
+     .quiet_on = {{{.model = "deepseek-v3.2",
+                    .args = "--device xpu --tp-size 8 --dsa-prefill-backend intel_xpu",
+                    .since = v0_5(20)},
+                   {.model = "deepseek-v3",
+                    .args = "--device xpu --tp-size 8 --dsa-prefill-backend tilelang",
+                    .since = v0_5(20)}}}},
 };
 
 }  // namespace

@@ -71,6 +71,12 @@ std::optional<Finding> name_of_another_release(const LaunchFacts& f) {
                  .remedies = std::move(remedies)};
 }
 
+std::optional<Finding> platform_of_a_plugin(const LaunchFacts& f) {
+  const auto chosen = f.launch().env.find("SGLANG_PLATFORM");
+  if (chosen == f.launch().env.end() || chosen->second.empty()) return std::nullopt;
+  return Finding{.message = fmt::format("SGLANG_PLATFORM={} names a plugin, and SGLang brings none", chosen->second)};
+}
+
 const Rule kRules[] = {
     {.id = "EN001",
      .severity = Severity::kWarning,
@@ -98,6 +104,19 @@ const Rule kRules[] = {
                     .args = "--device xpu",
                     .env = "SGLANG_XPU_LN_MOD_NUM_WARPS=4",
                     .since = v0_5(23)}}}},
+    {.id = "EN003",
+     .severity = Severity::kWarning,
+     .summary = "a platform that a plugin must bring",
+     .why = "RuntimeError as soon as the platform is asked for, unless an installed plugin has that name: the variable "
+            "chooses among plugins, and XPU is none of them.",
+     .remedies = {unset("SGLANG_PLATFORM")},
+     .source = "sglang/srt/platforms/__init__.py",
+     .need = RuleNeed::kNothing,
+     .doubtful = true,
+     .check = platform_of_a_plugin,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_PLATFORM=xpu"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_PLATFORM="}}}},
 };
 
 }  // namespace

@@ -121,7 +121,37 @@ std::optional<Finding> attention_over_all_ranks(const LaunchFacts& f) {
 // Classes that draft for another model: their forward pass reads the hidden states that it leaves them.
 bool is_draft_class(std::string_view name) {
   return name.find("Eagle") != name.npos || name.ends_with("NextN") || name.ends_with("MTP") ||
-         name.ends_with("AssistantForCausalLM") || name == "DFlashDraftModel";
+         name.ends_with("AssistantForCausalLM") || name.ends_with("AssistantModel") ||
+         name.find("DFlash") != name.npos || name.find("DSpark") != name.npos;
+}
+
+// Classes whose constructor or load_weights asks torch for a CUDA device or stream.
+struct CudaClass {
+  std::string_view name;
+  int since;  // 0.5.N
+  int until;
+};
+constexpr std::array kCudaClasses = {CudaClass{"DbrxForCausalLM", 11, 9999},
+                                     CudaClass{"KimiK3ForConditionalGeneration", 17, 9999},
+                                     CudaClass{"MuseSparkForConditionalGeneration", 23, 9999},
+                                     CudaClass{"Grok1ForCausalLM", 11, 19},
+                                     CudaClass{"Grok1ModelForCausalLM", 11, 19},
+                                     CudaClass{"KimiLinearForCausalLM", 11, 19},
+                                     CudaClass{"LongcatFlashForCausalLM", 11, 19},
+                                     CudaClass{"LlavaLlamaForCausalLM", 11, 20},
+                                     CudaClass{"LlavaQwenForCausalLM", 11, 20},
+                                     CudaClass{"LlavaMistralForCausalLM", 11, 20},
+                                     CudaClass{"LlavaVidForCausalLM", 11, 20},
+                                     CudaClass{"MiniCPMV", 11, 13},
+                                     CudaClass{"MiniCPMO", 11, 13}};
+
+std::optional<Finding> class_for_cuda(const LaunchFacts& f) {
+  if (f.is(Field::model_impl, "transformers") || f.is(Field::model_impl, "mindspore")) return std::nullopt;
+  const auto row = std::ranges::find(kCudaClasses, own_architecture(f), &CudaClass::name);
+  if (row == kCudaClasses.end() || f.before(row->since) || f.since(row->until)) return std::nullopt;
+  Finding finding{.message = fmt::format("{} is built on CUDA devices alone", row->name)};
+  if (row->until < 9999) finding.remedies = {with_release(v0_5(row->until).text())};
+  return finding;
 }
 
 std::optional<Finding> draft_as_model(const LaunchFacts& f) {
@@ -188,6 +218,23 @@ const Rule kRules[] = {
      .fires_on = {{{.model = "llama-3.1-8b-eagle3", .args = "--device xpu"},
                    {.model = "llama-3.1-8b-eagle", .args = "--device xpu"}}},
      .quiet_on = {{{.model = "llama-3.1-8b-instruct", .args = "--device xpu"}}}},
+    {.id = "MC006",
+     .field = Field::model_path,
+     .summary = "a class that is built on CUDA devices alone",
+     .why = "Its constructor, or its load_weights, asks torch for a CUDA device (AssertionError) or stream "
+            "(RuntimeError) whatever the launch's device.",
+     .fix = "no option helps",
+     .source = "sglang/srt/models: dbrx.py, grok.py, kimi_k3.py, kimi_linear.py, llava.py, llavavid.py, "
+               "longcat_flash.py, minicpmo.py, minicpmv.py, muse_spark.py; sglang/srt/runtime_context.py: get_stream",
+     .device = "xpu",
+     .check = class_for_cuda,
+     .fires_on = {{{.model = "kimi-linear-48b-a3b-instruct",
+                    .args = "--device xpu --tp-size 8 --disable-radix-cache",
+                    .until = v0_5(19)}}},
+     .quiet_on = {{{.model = "kimi-linear-48b-a3b-instruct",
+                    .args = "--device xpu --tp-size 8 --disable-radix-cache",
+                    .since = v0_5(19)},
+                   {.model = "qwen3-8b", .args = "--device xpu"}}}},
     {.id = "MD020",
      .severity = Severity::kWarning,
      .certainty = Certainty::kLikely,

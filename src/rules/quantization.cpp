@@ -301,6 +301,7 @@ struct ForeignMethod {
   bool of_experts = false;  // other layers go on
 };
 constexpr std::array kForeign{
+    ForeignMethod{"qoq", 11, "NameError at the first product: QServe's are imported on NVIDIA GPUs only"},
     ForeignMethod{"mxfp8", 11, "RuntimeError at the first linear layer: no MXFP8 product for this device"},
     ForeignMethod{"mxfp_w4a8", 15, "NotImplementedError while the model is built: for Ascend NPUs only"},
     ForeignMethod{"quark_int4fp8_moe", 11, "NotImplementedError while the model is built: for AMD GPUs only", true},

@@ -1,4 +1,7 @@
 // SA: sampling, grammar, LoRA, caches and disaggregation.
+#include <array>
+#include <string>
+
 #include <fmt/format.h>
 
 #include "src/facts/kinds.h"
@@ -68,6 +71,53 @@ std::optional<Finding> transfer_backend(const LaunchFacts& f) {
   if (!disaggregated || f.is(Field::disaggregation_transfer_backend, "nixl")) return std::nullopt;
   return Finding{.message = fmt::format("disaggregation over {}: on XPU nixl is the tested transfer backend",
                                         f.text(Field::disaggregation_transfer_backend))};
+}
+
+// Of the kernels for adapters, Triton's alone follow the tokens of a group with requests of its own.
+std::optional<Finding> adapters_of_groups(const LaunchFacts& f) {
+  if (!f.on(Field::enable_lora) || f.attention_dp() == 1) return std::nullopt;
+  if (f.attention_tp() > 1 || f.integer(Field::attn_cp_size, 1) > 1) {
+    return Finding{
+        .message = fmt::format("adapters with DP attention of {} groups over {} GPUs", f.attention_dp(), f.tp()),
+        .remedies = {to_give(f.since(22) ? "--attn-dp-size" : "--dp-size", {std::to_string(f.tp())}),
+                     to_drop("--enable-dp-attention")}};
+  }
+  if (f.is(Field::lora_backend, "triton")) return std::nullopt;
+  return Finding{.message = fmt::format("--lora-backend {} has no DP attention", f.text(Field::lora_backend)),
+                 .field = Field::lora_backend,
+                 .remedies = {to_give("--lora-backend", {"triton"})}};
+}
+
+// Packages that an installation does not bring.
+struct Package {
+  Field field;
+  std::string_view value;  // "": the switch
+  std::string_view option;
+  std::string_view name;
+  bool of_cache = false;
+};
+constexpr std::array kPackages = {
+    Package{Field::enable_lmcache, "", "--enable-lmcache", "lmcache", true},
+    Package{Field::enable_flexkv, "", "--enable-flexkv", "flexkv", true},
+    Package{Field::tokenizer_backend, "fastokens", "--tokenizer-backend fastokens", "fastokens"}};
+
+std::optional<Finding> package_of_its_own(const LaunchFacts& f) {
+  for (const Package& row : kPackages) {
+    if (row.value.empty() ? !f.on(row.field) : !f.is(row.field, row.value)) continue;
+    if (row.of_cache && !f.radix_cache()) continue;
+    const std::string option(row.option.substr(0, row.option.find(' ')));
+    return Finding{
+        .message = fmt::format("{} needs the package {}, which SGLang does not install", row.option, row.name),
+        .field = row.field,
+        .remedies = {to_drop(option), in_words(fmt::format("install {}", row.name))}};
+  }
+  return std::nullopt;
+}
+
+std::optional<Finding> cache_of_a_plugin(const LaunchFacts& f) {
+  if (!f.on(Field::radix_cache_backend)) return std::nullopt;
+  return Finding{.message = fmt::format("--radix-cache-backend {}: no release registers one of that name",
+                                        f.text(Field::radix_cache_backend))};
 }
 
 constexpr std::string_view kSampler = "sglang/srt/layers/sampler.py";
@@ -180,6 +230,58 @@ const Rule kRules[] = {
      .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --disaggregation-mode prefill"}}},
      .quiet_on = {{{.model = "qwen3-0.6b",
                     .args = "--device xpu --disaggregation-mode prefill --disaggregation-transfer-backend nixl"}}}},
+    {.id = "SA009",
+     .field = Field::enable_lora,
+     .summary = "adapters with DP attention",
+     .why = "ValueError in the constructor of the manager of adapters: each GPU must be a group of its own, and the "
+            "kernels Triton's.",
+     .remedies = {give("--lora-backend", "triton"), drop("--enable-dp-attention")},
+     .source = "sglang/srt/lora/lora_manager.py",
+     .since = v0_5(21),
+     .need = RuleNeed::kNothing,
+     .check = adapters_of_groups,
+     .fires_on =
+         {{{.model = "qwen3-8b",
+            .args = "--device xpu --tp-size 4 --attn-dp-size 2 --enable-dp-attention --enable-lora --max-lora-rank 8 "
+                    "--lora-target-modules all --lora-backend triton",
+            .since = v0_5(22)},
+           {.model = "qwen3-8b",
+            .args = "--device xpu --tp-size 4 --attn-dp-size 4 --enable-dp-attention --enable-lora --max-lora-rank 8 "
+                    "--lora-target-modules all",
+            .since = v0_5(22)}}},
+     .quiet_on =
+         {{{.model = "qwen3-8b",
+            .args = "--device xpu --tp-size 4 --attn-dp-size 4 --enable-dp-attention --enable-lora --max-lora-rank 8 "
+                    "--lora-target-modules all --lora-backend triton",
+            .since = v0_5(22)},
+           {.model = "qwen3-8b",
+            .args = "--device xpu --tp-size 4 --enable-lora --max-lora-rank 8 --lora-target-modules all"}}}},
+    {.id = "SA010",
+     .severity = Severity::kWarning,
+     .summary = "a feature of a package that SGLang does not install",
+     .why =
+         "RuntimeError or ImportError when the scheduler or the tokenizer starts, where the package is not installed.",
+     .remedies = {drop("--enable-lmcache"), drop("--enable-flexkv"), drop("--tokenizer-backend")},
+     .source = "sglang/srt/mem_cache/storage (lmcache, flexkv), sglang/srt/utils/hf_transformers/tokenizer.py",
+     .need = RuleNeed::kNothing,
+     .check = package_of_its_own,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --enable-lmcache"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu --tokenizer-backend fastokens"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --enable-lmcache --disable-radix-cache"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu"}}}},
+    {.id = "SA011",
+     .severity = Severity::kWarning,
+     .field = Field::radix_cache_backend,
+     .summary = "a prefix cache that a plugin must bring",
+     .why = "ValueError in every scheduler, unless an installed plugin registers the name when it is imported.",
+     .remedies = {drop("--radix-cache-backend")},
+     .source = "sglang/srt/mem_cache/registry.py: create_tree_cache",
+     .since = v0_5(13),
+     .need = RuleNeed::kNothing,
+     .doubtful = true,
+     .check = cache_of_a_plugin,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --radix-cache-backend mine", .since = v0_5(13)}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu"}}}},
 };
 
 }  // namespace

@@ -238,6 +238,7 @@ bool without_embedding_tables(const LaunchFacts& f) {
 }
 bool of_one_pool(const LaunchFacts& f) { return !is_hybrid(f.model()) && !f.model().is_hybrid_swa; }
 bool of_two_pools(const LaunchFacts& f) { return !of_one_pool(f); }
+bool decodes_windows(const LaunchFacts& f) { return decodes_apart(f) && f.model().is_hybrid_swa_compress; }
 bool hybrid_without_indexer(const LaunchFacts& f) { return is_hybrid(f.model()) && !has_qwen_indexer(f.model()); }
 // The host's pools are built: before, SA005 says what they fail with.
 bool host_pools(const LaunchFacts& f) {
@@ -253,6 +254,7 @@ struct Feature {
   std::string_view ends;     //
   std::string_view instead;  // "": nothing
   bool (*reached)(const LaunchFacts&) = always;
+  int until = 9999;
 };
 constexpr std::array kFeatures = {
     Feature{Field::startup_weight_load_mode, "overlap", 18, "ValueError while the weights are loaded: for CUDA alone",
@@ -275,6 +277,17 @@ constexpr std::array kFeatures = {
             "an error when cache is first freed: its allocator waits on CUDA's "
             "stream",
             "", of_two_pools},
+    Feature{Field::kv_cache_dtype, "fp4_e2m1", 16,
+            "ValueError while the cache is built: the release has the name no longer", "auto", always, 21},
+    Feature{Field::bf16_gemm_backend, "cutedsl", 15, "ValueError in the scheduler: for NVIDIA's SM100 and SM103 alone",
+            "auto"},
+    Feature{Field::bf16_gemm_backend, "flashinfer_pr4266", 19,
+            "ValueError in the scheduler: for NVIDIA's SM100 and SM103 alone", "auto"},
+    Feature{Field::bf16_gemm_backend, "gemv", 19,
+            "an error in the scheduler: it asks for the capability of a CUDA device", "auto"},
+    Feature{Field::disaggregation_decode_enable_radix_cache, "", 23,
+            "ValueError while the cache is built: for none of a model whose windows are compressed", "",
+            decodes_windows},
     Feature{Field::qsa_indexer_dtype, "bfloat16", 22, "ValueError while the cache is built: the model has no indexer",
             "auto", hybrid_without_indexer},
     Feature{Field::qsa_indexer_dtype, "fp8_e4m3", 22, "ValueError while the cache is built: the model has no indexer",
@@ -291,7 +304,7 @@ constexpr std::array kFeatures = {
 
 std::optional<Finding> feature_of_others(const LaunchFacts& f) {
   for (const Feature& row : kFeatures) {
-    if (f.before(row.since)) continue;
+    if (f.before(row.since) || f.since(row.until)) continue;
     if (row.value.empty() ? !f.on(row.field) : !f.is(row.field, row.value)) continue;
     if (!row.reached(f)) continue;
     const std::string name = option(row.field);
@@ -455,10 +468,12 @@ const Rule kRules[] = {
      .why = "Resolution takes the option on every device and for every model; what stands behind it asks for its own "
             "where it is first used, and ends.",
      .remedies = {words("drop the option")},
-     .source = "sglang/srt: model_executor/model_runner_components (startup_weight_load.py, load_model_utils.py), "
-               "weight_cache/daemon.py, elastic_ep/elastic_ep.py, lora/backend/ascend_backend.py, "
-               "utils/nvtx_pytorch_hooks.py, multiplex/pdmux_context.py, utils/offloader.py, "
-               "mem_cache/kv_cache_configurator.py, mem_cache/pool_host",
+     .source =
+         "sglang/srt: model_executor/model_runner_components (startup_weight_load.py, load_model_utils.py), "
+         "weight_cache/daemon.py, elastic_ep/elastic_ep.py, lora/backend/ascend_backend.py, "
+         "utils/nvtx_pytorch_hooks.py, multiplex/pdmux_context.py, utils/offloader.py, "
+         "layers/quantization/unquant.py, mem_cache (kv_cache_dtype.py, kv_cache_configurator.py, kv_cache_builder.py, "
+         "pool_host)",
      .device = "xpu",
      .check = feature_of_others,
      .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --enable-layerwise-nvtx-marker"},
