@@ -178,6 +178,33 @@ nlohmann::json memory_of(std::vector<std::string> words, int status) {
   return nlohmann::json::parse(run.out, nullptr, false);
 }
 
+// A draft, states, weights offloaded, and requests that the cache has no pages for.
+TEST(MemoryCommand, AndCheckGiveTheSameNumberByTheSameKey) {
+  const std::vector<std::vector<std::string>> launches = {
+      {"--model-path", "Qwen/Qwen3-8B", "--page-size", "16", "--disable-radix-cache"},
+      {"--model-path", "Qwen/Qwen3-8B-FP8", "--cpu-offload-gb", "4"},
+      {"--model-path", "Qwen/Qwen3.5-9B", "--tp", "2"},
+      {"--model-path", "meta-llama/Llama-3.1-8B-Instruct", "--tp", "4", "--speculative-algorithm", "EAGLE3",
+       "--speculative-draft-model-path", "lmsys/sglang-EAGLE3-LLaMA3.1-Instruct-8B"}};
+  for (std::vector<std::string> launch : launches) {
+    launch.insert(launch.begin(), {"--format", "json", "--sglang-version", "0.5.22", "--device-profile", "b70", "--"});
+    const auto said_by = [&](std::vector<std::string> command) {
+      command.insert(command.end(), launch.begin(), launch.end());
+      return nlohmann::json::parse(run_tool(command).out, nullptr, false);
+    };
+    const auto sheet = said_by({"memory"});
+    const auto summary = said_by({"check", "--no-kernel", "--no-fixes"})["memory"];
+    ASSERT_TRUE(summary.is_object() && sheet.is_object()) << launch.back();
+    int shared = 0;
+    for (const auto& [key, value] : summary.items()) {
+      if (!sheet.contains(key)) continue;
+      EXPECT_EQ(sheet[key], value) << key << " of " << launch.back();
+      ++shared;
+    }
+    EXPECT_GE(shared, 7);
+  }
+}
+
 // sgl-project/sglang#38221 as its operator typed it: nothing but the model on a 12 GB card.
 TEST(MemoryCommand, ReproducesThePublishedLaunchFromItsArguments) {
   const std::vector<std::string> launch = {"--sglang-version", "0.5.21", "--device-profile", "b580"};

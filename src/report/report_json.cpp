@@ -263,18 +263,19 @@ Json outcome_object(const Launch& launch) {
   return out;
 }
 
+// A key that `memory --format json` has, too, has the same number there.
 Json memory_json(const Report& report) {
   if (!report.memory) return nullptr;
   const MemorySummary& m = *report.memory;
   return {{"device_gib", m.device},
-          {"weights_gib", m.weights},
-          {"weights_exact", m.exact},
+          {"loaded_gib", m.weights},
+          {"loaded_exact", m.exact},
           {"mem_fraction_static", m.fraction},
           {"least_fraction", m.least},
-          {"cache_gib", m.cache},
+          {"cache_and_states_gib", m.cache},
           {"tokens", m.tokens},
           {"context_tokens", m.context},
-          {"requests", m.requests},
+          {"requests_at_once", m.requests},
           {"requests_at_full_context", m.full_requests},
           {"weights_from_files", m.from_files},
           {"least_request_tokens", m.wanted}};

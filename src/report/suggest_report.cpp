@@ -72,10 +72,10 @@ Json launch_json(const SuggestedLaunch& c) {
               {"cards", c.cards},
               {"replicas", c.replicas},
               {"tokens", c.memory.tokens},
-              {"requests", c.memory.requests},
+              {"requests_at_once", c.memory.requests},
               {"requests_at_context", c.held},
-              {"weights_gib", c.memory.weights},
-              {"weights_exact", c.memory.exact},
+              {"loaded_gib", c.memory.weights},
+              {"loaded_exact", c.memory.exact},
               {"mem_fraction_static", c.memory.fraction},
               {"warnings", c.warnings},
               {"gives_up", c.gives_up}};
