@@ -43,6 +43,10 @@ TEST(RemedyWords, EveryKindOfStepHasItsWords) {
             "--tp-size 4 with 4 such cards (--device-count 4)");
   EXPECT_EQ(words_of(std::vector<Remedy>{to_give("--page-size", {"1"}), Remedy{.release = "0.5.13"}}),
             "--page-size 1, or SGLang 0.5.13");
+  const Remedy one{.steps = {{StepKind::kGive, "--page-size", {"1"}}}, .words = "(which brings SP004)"};
+  const Remedy other{.steps = {{StepKind::kDrop, "--speculative-adaptive"}}, .words = "(which brings SP004)"};
+  EXPECT_EQ(words_of(std::vector{one}), "--page-size 1 (which brings SP004)");
+  EXPECT_EQ(words_of(std::vector{one, other}), "--page-size 1, or drop --speculative-adaptive (each brings SP004)");
 }
 
 // A typing error in a record would be a remedy that nobody can carry out.
@@ -349,6 +353,47 @@ TEST(RemediesTold, AreTheFixWhereNoChangeOfArgumentsIs) {
   EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("none found")));
 }
 
+// A launch that was refused had hidden that its cache holds not one request.
+TEST(RemediesTold, LeadPastARefusalToALaunchThatServes) {
+  const std::vector<std::string> options = {"--sglang-version", "0.5.23", "--device-profile", "b580",
+                                            "--device-count",   "1"};
+  const std::vector<std::string> launch = {"--model-path", "Qwen/Qwen3-8B-AWQ", "--context-length", "1000000"};
+  EXPECT_EQ(fix_told("RF014", options, launch), "--context-length 4513");
+  EXPECT_THAT(text_of(options, launch),
+              ::testing::HasSubstr("Fix (resolved and checked again: no errors)\n  - --context-length 1000000\n"));
+}
+
+// Where every change leaves one, the finding and the fix say so, and each fix for itself.
+TEST(RemediesTold, SayWhatTheyLeave) {
+  const std::vector<std::string> refused = {"--model-path", "Qwen/Qwen3-0.6B",     "--speculative-algorithm",
+                                            "NGRAM",        "--attention-backend", "intel_xpu"};
+  EXPECT_THAT(text_of({"--sglang-version", "0.5.23"}, refused),
+              ::testing::HasSubstr("Fix (resolved and checked again: no errors, but a warning: SP004)\n"));
+  const std::vector<std::string> small = {"--sglang-version", "0.5.12", "--device-profile", "b50",
+                                          "--device-count",   "3"};
+  EXPECT_EQ(fix_told("VA006", small, {"--model-path", "deepseek-ai/DeepSeek-V2-Lite-Chat", "--ep-size", "8"}),
+            "--ep-size 1 --tensor-parallel-size 2 --mem-fraction-static 0.9 (which brings PL002)");
+}
+
+// A backend that SGLang takes away again is no advice.
+TEST(RemediesTold, GiveNoValueThatSglangChanges) {
+  const std::vector<std::string> a770 = {"--device-profile", "a770", "--device-count", "4"};
+  for (const char* backend : {"fa3", "aiter"}) {
+    const std::vector<std::string> launch = {"--model-path", "LiquidAI/LFM2-1.2B", "--attention-backend", backend};
+    EXPECT_EQ(fix_told("BK001", a770, launch), "--attention-backend torch_native, or drop --attention-backend")
+        << backend;
+    EXPECT_THAT(text_of(a770, launch), ::testing::Not(::testing::HasSubstr("+ --attention-backend intel_xpu\n")))
+        << backend;
+  }
+}
+
+// aiter takes its part of the fraction, whatever it is.
+TEST(RemediesTold, RaiseNoFractionThatABackendTakesBack) {
+  EXPECT_EQ(fix_told("PL002", {"--sglang-version", "0.5.21", "--device-profile", "a750", "--device-count", "1"},
+                     {"--model-path", "meta-llama/Llama-3.2-3B-Instruct", "--attention-backend", "aiter"}),
+            "--attention-backend triton --mem-fraction-static 0.83");
+}
+
 // Where everything brings a warning, the finding's own advice that brings the fewest is what --fix writes.
 TEST(RemediesTold, AreTheFixWhereEveryFixBringsAWarning) {
   const auto run = run_tool({"check", "--no-kernel", "--device-profile", "b60", "--device-count", "12", "--host-memory",
@@ -458,7 +503,7 @@ TEST(RemediesNearby, NameStepsOfTheAdaptiveConfiguration) {
                                            "6",
                                            "--speculative-adaptive"};
   EXPECT_EQ(fix_told("RF001", {"--sglang-version", "0.5.16"}, launch),
-            "--speculative-num-steps 3 or 7, or drop --speculative-adaptive");
+            "--speculative-num-steps 3 or 7, or drop --speculative-adaptive (each brings SP004)");
   EXPECT_EQ(fix_told("RF001", {"--sglang-version", "0.5.23"}, launch), "none") << "five steps are among them";
 }
 
@@ -481,9 +526,10 @@ TEST(RemediesTold, KeepNgramOverPages) {
     return fix_told("RF004", {"--sglang-version", "0.5.23"}, launch);
   };
   const std::string chain = "--speculative-ngram-max-bfs-breadth 1";
-  EXPECT_EQ(told({"--attention-backend", "intel_xpu"}), chain + ", or --attention-backend triton");
-  EXPECT_EQ(told({"--attention-backend", "triton", "--page-size", "16"}), "--page-size 1, or " + chain);
-  EXPECT_EQ(told({"--attention-backend", "intel_xpu", "--page-size", "64"}), chain);
+  const std::string each = " (each brings SP004)";
+  EXPECT_EQ(told({"--attention-backend", "intel_xpu"}), chain + ", or --attention-backend triton" + each);
+  EXPECT_EQ(told({"--attention-backend", "triton", "--page-size", "16"}), "--page-size 1, or " + chain + each);
+  EXPECT_EQ(told({"--attention-backend", "intel_xpu", "--page-size", "64"}), chain + " (which brings SP004)");
 }
 
 // An option that was given twice is dropped as one.

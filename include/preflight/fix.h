@@ -38,14 +38,16 @@ struct CheckedFix {
   // Not empty: no option mends the launch with this checkpoint. The fix needs another one of the same model, stored in
   // this form ("fp8", "unquantized"), and was checked as if it were; a word such as FP8-CHECKPOINT stands for its path.
   std::string stored_as = {};
+  // Rules that warn of the corrected launch, or tell of a value that SGLang changes in it, and did not of the given
+  // one.
+  std::vector<std::string> leaves = {};
 };
 
 struct FixSearch {
-  std::vector<CheckedFix> fixes;         // in the order above; empty: none found
-  std::vector<std::string> leaves = {};  // rules that still warn where the fixes are carried out, and did not before
-  int attempts = 0;                      // resolutions it took
-  std::string none_because;              // set when `fixes` is empty
-  std::string elsewhere = {};            // what mends the launch all the same, and is no change of its arguments
+  std::vector<CheckedFix> fixes;  // in the order above; empty: none found
+  int attempts = 0;               // resolutions it took
+  std::string none_because;       // set when `fixes` is empty
+  std::string elsewhere = {};     // what mends the launch all the same, and is no change of its arguments
   // With no fix: what the best launch found still has against it, which options do not change: the checkpoint, the
   // device. Empty when everything tried was refused.
   std::vector<Diagnostic> remaining;

@@ -204,7 +204,7 @@ class Variants {
   std::map<std::string, LaunchInputs> known_;
 };
 
-// What only the memory sheet tells, where that is what a remedy has to mend.
+// What only the memory sheet tells.
 void add_doubt_of_sheet(const PreparedLaunch& other, const std::optional<MachineFacts>& machine,
                         std::vector<Diagnostic>& findings) {
   std::vector<Diagnostic> weighed = findings;
@@ -236,7 +236,6 @@ void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, F
   all.changes = true;
   all.log_lines = false;
   Variants variants(prepared);
-  const bool by_sheet = std::ranges::any_of(findings, [](const auto& d) { return d.rule == kServesNothing; });
   const fix::Question question = question_of(prepared.inputs);
   const std::size_t cost = cost_of(question);
   const int proofs = tries_within(tries, cost, limits::kProofs);
@@ -247,7 +246,7 @@ void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, F
     if (!other) return std::nullopt;
     Coverage coverage;
     std::vector<Diagnostic> there = findings_of(*other, all, coverage);
-    if (by_sheet) add_doubt_of_sheet(*other, prepared.machine, there);
+    add_doubt_of_sheet(*other, prepared.machine, there);
     if (told_of) told_of(there);
     return fix::Look{std::move(other->launch), std::move(there)};
   };
@@ -265,15 +264,29 @@ void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, F
   conceal(findings, prepared.inputs);
 }
 
+namespace {
+
+void sort_in(Diagnostic d, fix::Trial& trial) {
+  if (d.severity == Severity::kError) return trial.errors.push_back(std::move(d));
+  if (d.severity == Severity::kChange) return trial.changes.push_back(std::move(d));
+  const Rule* rule = d.severity == Severity::kWarning ? find_rule(d.rule) : nullptr;
+  if (rule == nullptr) return;
+  const bool is_doubt = rule->severity == Severity::kError || d.rule == kServesNothing;
+  (is_doubt ? trial.doubts : trial.warnings).push_back(std::move(d));
+}
+
+}  // namespace
+
 FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules, Tries& tries, const Told& told) {
   if (tries.left == 0)
     return {.none_because = "not searched: the launches before this one took all tries of a run; check it by itself"};
   CheckOptions quick = rules;
-  quick.changes = false;
+  quick.changes = true;
   quick.log_lines = false;
   Variants variants(prepared);
   const fix::Question question = question_of(prepared.inputs);
   const std::size_t cost = cost_of(question);
+  bool is_first = true;  // the launch itself, whose doubts no fix brings
   const auto attempt = [&](const fix::Attempt& tried) {
     tries.left -= std::min(tries.left, cost);
     fix::Trial trial;
@@ -285,12 +298,11 @@ FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules
     }
     Coverage coverage;
     std::vector<Diagnostic> there = findings_of(*other, quick, coverage);
+    const bool fails = std::ranges::any_of(there, [](const Diagnostic& d) { return d.severity == Severity::kError; });
+    if (!fails || is_first) add_doubt_of_sheet(*other, prepared.machine, there);
+    is_first = false;
     if (told) told(there);
-    for (Diagnostic& d : there) {
-      const Rule* rule = d.severity == Severity::kWarning ? find_rule(d.rule) : nullptr;
-      if (rule != nullptr) (rule->severity == Severity::kError ? trial.doubts : trial.warnings).push_back(d);
-      if (d.severity == Severity::kError) trial.errors.push_back(std::move(d));
-    }
+    for (Diagnostic& d : there) sort_in(std::move(d), trial);
     // What comes behind a model or draft that nobody knows is not judged: such a launch was not seen to be without
     // errors.
     if (other->unknown_model && !prepared.unknown_model && trial.errors.empty())

@@ -13,6 +13,7 @@
 #include "src/facts/device_profiles.h"
 #include "src/fix/compared.h"
 #include "src/fix/edits.h"
+#include "src/rules/certainty.h"
 #include "src/rules/remedy_words.h"
 
 namespace preflight::fix {
@@ -179,13 +180,18 @@ class Prover {
       for (const Candidate& c : candidates_of(remedy, situation)) {
         Arranged now{groups_, question_.env, {}};
         const Look* seen = apply(c, question_.release, now) ? look_at(now, remedy) : nullptr;
-        if (seen != nullptr && is_in(finding, seen->findings)) remedy.words = "(which leaves it a warning)";
+        if (seen == nullptr) continue;
+        const std::vector<std::string> brought = rules_of(added(*seen, c.remedy));
+        if (!brought.empty()) remedy = with_trouble(std::move(remedy), brought);
+        if (is_in(finding, seen->findings)) remedy.words = "(which leaves it a warning)";
+        break;
       }
     }
     return list;
   }
 
-  // The smallest change of the options around the error that takes it away; `past`: one that leads to the next refusal.
+  // The smallest change of the options around the error that takes it away, best without a new warning; `past`: one
+  // that leads to the next refusal.
   std::optional<Remedy> nearby(const Diagnostic& finding, std::optional<Remedy>& past) {
     const std::vector<Diagnostic> alone{finding};
     const Situation situation{question_.release, groups_, question_.env, launch_, finding, alone};
@@ -194,17 +200,23 @@ class Prover {
       return std::ranges::any_of(c.edits, [](const Edit& e) { return e.kind == Edit::Kind::kAssign; });
     });
     std::ranges::stable_sort(list, {}, &Candidate::cost);
+    std::optional<Remedy> troubled;
     for (std::size_t i = 0; i < std::min(list.size(), kNearby) && near_used_ < kNearbyInAll; ++i, ++near_used_) {
       Arranged now{groups_, question_.env, {}};
       if (!apply(list[i], question_.release, now)) continue;
       const auto remedy = remedy_of({.changes = changes_to(now, groups_, question_.env), .stored_as = now.stored_as});
       const Look* seen = remedy ? look_at(now, *remedy) : nullptr;
       if (seen == nullptr || is_in(finding, seen->findings)) continue;
-      const Diagnostic* added = added_error(*seen);
-      if (added == nullptr) return remedy;
-      if (is_refusal(finding) && !past) past = as_first_step(*remedy, added->rule);
+      const Diagnostic* error = added_error(*seen);
+      if (error == nullptr) {
+        const std::vector<std::string> brought = rules_of(added(*seen, *remedy));
+        if (brought.empty()) return remedy;
+        if (!troubled) troubled = with_trouble(*remedy, brought);
+      } else if (is_refusal(finding) && !past) {
+        past = as_first_step(*remedy, error->rule);
+      }
     }
-    return std::nullopt;
+    return troubled;
   }
 
   // What became of the launch arranged so; null where it cannot be looked at.
@@ -272,13 +284,13 @@ class Prover {
     Arranged now{groups_, question_.env, {}};
     const Look* seen = apply(c, question_.release, now) ? look_at(now, c.remedy) : nullptr;
     if (seen == nullptr) return std::nullopt;
-    const std::vector<const Diagnostic*> warnings = added_warnings(*seen);
-    const Situation situation{question_.release, groups_, question_.env, launch_, finding, before_};
+    const std::vector<const Diagnostic*> warnings = troubles(*seen, c.remedy);
     for (const Diagnostic* warning : warnings) {
+      const Situation situation{question_.release, groups_, question_.env, seen->launch, *warning, seen->findings};
       for (const Remedy& more : warning->remedies) {
         const bool elsewhere = !more.release.empty() || !more.device.empty() || !more.stored_as.empty();
-        if (elsewhere || more.steps.empty() || share_a_step(c.remedy, more)) continue;
-        for (const Candidate& joined : candidates_of(rules::together({c.remedy, more}), situation)) {
+        if (elsewhere || more.steps.empty()) continue;
+        for (const Candidate& joined : candidates_of(rules::together({without(c.remedy, more), more}), situation)) {
           Remedy told = joined.remedy;
           const Outcome outcome = outcome_of(finding, joined, joined.remedy, told);
           if (outcome == Outcome::kHolds) return told;
@@ -293,13 +305,15 @@ class Prover {
   std::size_t warnings_of(const Candidate& c) {
     Arranged now{groups_, question_.env, {}};
     const Look* seen = apply(c, question_.release, now) ? look_at(now, c.remedy) : nullptr;
-    return seen == nullptr ? 0 : added_warnings(*seen).size();
+    return seen == nullptr ? 0 : troubles(*seen, c.remedy).size();
   }
 
-  [[nodiscard]] static bool share_a_step(const Remedy& a, const Remedy& b) {
-    return std::ranges::any_of(a.steps, [&](const RemedyStep& step) {
-      return std::ranges::find(b.steps, step.name, &RemedyStep::name) != b.steps.end();
+  // The steps that advice on what the remedy brings does not take otherwise.
+  [[nodiscard]] static Remedy without(Remedy remedy, const Remedy& advice) {
+    std::erase_if(remedy.steps, [&](const RemedyStep& step) {
+      return std::ranges::find(advice.steps, step.name, &RemedyStep::name) != advice.steps.end();
     });
+    return remedy;
   }
 
   // The remedy without what would follow from its other steps; `told` where it needs all.
@@ -366,14 +380,42 @@ class Prover {
     return at == seen.findings.end() ? nullptr : &*at;
   }
 
-  // Warnings that a remedy brings. Those of a launch that was refused were hidden, and are not the remedy's.
-  [[nodiscard]] std::vector<const Diagnostic*> added_warnings(const Look& seen) const {
+  // Warnings and changes that come with a remedy. What a refused launch would have changed anyway is not the remedy's.
+  [[nodiscard]] std::vector<const Diagnostic*> added(const Look& seen, const Remedy& remedy) const {
     std::vector<const Diagnostic*> list;
-    if (!launch_.accepted()) return list;
     for (const Diagnostic& d : seen.findings) {
-      if (d.severity == Severity::kWarning && !is_in(d, before_)) list.push_back(&d);
+      if (is_in(d, before_)) continue;
+      const bool changed = d.severity == Severity::kChange && (launch_.accepted() || gives(remedy, d.field));
+      if (d.severity == Severity::kWarning || changed) list.push_back(&d);
     }
     return list;
+  }
+
+  // Those that speak against it. Warnings of a launch that was refused were hidden, but where it serves nothing or
+  // SGLang takes another value than the remedy's, another remedy may do better.
+  [[nodiscard]] std::vector<const Diagnostic*> troubles(const Look& seen, const Remedy& remedy) const {
+    std::vector<const Diagnostic*> list = added(seen, remedy);
+    if (launch_.accepted()) return list;
+    std::erase_if(list, [](const Diagnostic* d) {
+      return d->severity == Severity::kWarning && !rules::counts_weights(d->rule) && !rules::leaves_no_server(*d);
+    });
+    return list;
+  }
+
+  [[nodiscard]] bool gives(const Remedy& remedy, std::optional<Field> field) const {
+    return std::ranges::any_of(remedy.steps, [&](const RemedyStep& step) {
+      const bool takes_value = step.kind != StepKind::kDrop && step.kind != StepKind::kUnset;
+      const args::Option* option = args::OptionIndex::of(question_.release).find(step.name);
+      return takes_value && option != nullptr && option->row != nullptr && field == option->field;
+    });
+  }
+
+  static std::vector<std::string> rules_of(const std::vector<const Diagnostic*>& findings) {
+    std::vector<std::string> ids;
+    for (const Diagnostic* d : findings) {
+      if (std::ranges::find(ids, d->rule) == ids.end()) ids.push_back(d->rule);
+    }
+    return ids;
   }
 
   // A step whose value only the user knows. A switch has none: given already, it is no way out.
@@ -423,13 +465,11 @@ class Prover {
       told = as_first_step(std::move(told), added->rule);
       return is_refusal(finding) ? Outcome::kUncovers : Outcome::kFails;
     }
-    const auto warnings = added_warnings(*seen);
-    if (warnings.empty() && std::ranges::none_of(seen->findings, is_of_sglang)) add(told, mending_);
-    if (warnings.empty()) return Outcome::kHolds;
-    std::vector<std::string> ids;
-    for (const Diagnostic* d : warnings) ids.push_back(d->rule);
-    told = with_trouble(std::move(told), ids);
-    return Outcome::kTroubles;
+    const std::vector<std::string> brought = rules_of(added(*seen, c.remedy));
+    const bool troubled = !troubles(*seen, c.remedy).empty();
+    if (!brought.empty()) told = with_trouble(std::move(told), brought);
+    if (!troubled && std::ranges::none_of(seen->findings, is_of_sglang)) add(told, mending_);
+    return troubled ? Outcome::kTroubles : Outcome::kHolds;
   }
 
   const Question& question_;

@@ -30,14 +30,15 @@ struct Proofs {
 
 // A remedy holds when its finding is gone and no error has come; one for a changed value (CH001) says what SGLang runs
 // with anyway, so that the launch has to resolve to the same values. Of findings from severity change on, those that
-// hold stay, with the values that do; a remedy in mere words stays, too. One that brings a warning is told with what
-// that warning advises; where that does not help either, only when no other holds, and with the warning. An error that
-// no remedy of its own mends gets, in this order: those of `whole`, which mend all that is wrong; where fixes were
-// searched for and none was found, the smallest change of the options around it, then the nearest other release, later
-// ones first, in which it is gone and no error has come, then more cards or other ones on which it is; those of any of
-// these that get past a refusal, to the next one, which they say. Another card that a rule asks for is looked for where
-// none of the rule's options holds. `launch`: what became of the question's words. What is left untried when `trials`
-// are used up says so.
+// hold stay, with the values that do; a remedy in mere words stays, too. One that brings a warning, or a value that
+// SGLang changes, is told with what that finding advises; where that does not help either, only when no other holds,
+// and with the finding's rule. Past a refusal warnings were hidden: they are named, and only one of a server that
+// serves nothing speaks against a remedy. An error that no remedy of its own mends gets, in this order: those of
+// `whole`, which mend all that is wrong; where fixes were searched for and none was found, the smallest change of the
+// options around it, then the nearest other release, later ones first, in which it is gone and no error has come, then
+// more cards or other ones on which it is; those of any of these that get past a refusal, to the next one, which they
+// say. Another card that a rule asks for is looked for where none of the rule's options holds. `launch`: what became of
+// the question's words. What is left untried when `trials` are used up says so.
 Proofs prove_remedies(const Question& question, const Launch& launch, std::vector<Diagnostic>& findings,
                       const WholeFixes& whole, const LookAt& look, int trials);
 

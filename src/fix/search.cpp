@@ -132,7 +132,6 @@ class Search {
     if (found_.empty() && doubtful_) {  // better than none; the report says what is doubtful about it
       allowed_doubts_ = doubts_;
       const State least = doubtful_->advice ? without_spare_numbers(*doubtful_) : minimal(*doubtful_);
-      for (const Diagnostic& d : tried(least).doubts) result_.leaves.push_back(d.rule);
       keep(least);
     }
     std::ranges::stable_sort(found_, {}, &Found::order);
@@ -154,12 +153,34 @@ class Search {
     Trial t = attempt_({words_of(s.groups), s.env, s.stored_as});
     if (warnings_count_) t.doubts.insert(t.doubts.end(), t.warnings.begin(), t.warnings.end());
     std::erase_if(t.doubts, [&](const Diagnostic& d) { return known_doubts_.contains(d.rule); });
+    for (const Diagnostic& d : t.changes) {  // a value that was given in vain cures nothing
+      if (d.field && gives(s, *d.field)) t.doubts.push_back(d);
+    }
     if (t.launch.accepted() && !t.errors.empty() &&
         (result_.remaining.empty() || t.errors.size() < result_.remaining.size())) {
       result_.remaining = t.errors;
       nearest_ = s;
     }
     return t;
+  }
+
+  // Whether the state gives the field a value that the launch did not.
+  [[nodiscard]] bool gives(const State& s, Field field) const {
+    return std::ranges::any_of(s.groups, [&](const Group& g) {
+      if (g.option == nullptr || g.option->row == nullptr || g.option->field != field) return false;
+      const auto given = std::ranges::find(given_, g.origin, &Group::origin);
+      return given == given_.end() || given->words != g.words;
+    });
+  }
+
+  // What the report has to say of a launch without errors: its warnings, but for those that were told before.
+  [[nodiscard]] std::vector<std::string> left_by(const State& s) {
+    const Trial t = tried(s);
+    std::set<std::string> rules = rules_of(t.doubts);
+    for (const Diagnostic& d : t.warnings) {
+      if (!known_doubts_.contains(d.rule)) rules.insert(d.rule);
+    }
+    return {rules.begin(), rules.end()};
   }
 
   void say_why_not() {
@@ -337,6 +358,7 @@ class Search {
     const bool known = std::ranges::any_of(
         found_, [&](const Found& f) { return f.fix.env == fix.env && kind_of(f.fix) == kind_of(fix); });
     if (known) return;
+    fix.leaves = left_by(s);
     // What was taken back no longer costs anything: changes are what counts, then how they were meant.
     const double cost = static_cast<double>(fix.changes.size()) + 0.2 * s.cost + (s.stored_as.empty() ? 0.0 : 1.0);
     best_ = best_ < 0.0 ? cost : std::min(best_, cost);

@@ -11,12 +11,13 @@
 namespace preflight::fix {
 
 // What came of one argument list. No errors, and the launch is good; doubts are errors that are only likely, such as
-// weights that leave next to nothing of the memory.
+// weights that leave next to nothing of the memory, and a cache that holds no request.
 struct Trial {
   Launch launch;
   std::vector<Diagnostic> errors;
   std::vector<Diagnostic> doubts;
   std::vector<Diagnostic> warnings = {};  // the others
+  std::vector<Diagnostic> changes = {};   // of values that were given
 };
 struct Attempt {
   std::vector<std::string> words;

@@ -19,6 +19,19 @@ std::string place(const ArgumentChange& c) {
   return c.where.file.empty() ? std::string() : fmt::format("   ({}:{})", printable(c.where.file), c.where.line);
 }
 
+bool leaves(const CheckedFix& fix, std::string_view rule) {
+  return std::ranges::find(fix.leaves, rule) != fix.leaves.end();
+}
+
+// "a warning: PL002", "warnings: PL002, SP004 and a change: CH001"; "": nothing is left.
+std::string words_of(std::vector<std::string> rules) {
+  const bool changes = std::erase(rules, "CH001") > 0;
+  std::string text =
+      rules.empty() ? "" : fmt::format("{}: {}", rules.size() == 1 ? "a warning" : "warnings", fmt::join(rules, ", "));
+  if (changes) text += fmt::format("{}a change: CH001", text.empty() ? "" : " and ");
+  return text;
+}
+
 }  // namespace
 
 std::string short_fix(const CheckedFix& fix) {
@@ -56,14 +69,27 @@ std::vector<std::string> diff_lines(const CheckedFix& fix) {
   return out;
 }
 
+std::vector<std::string> left_by_all(const FixSearch& search) {
+  std::vector<std::string> rules = search.fixes.empty() ? std::vector<std::string>() : search.fixes.front().leaves;
+  for (const CheckedFix& fix : search.fixes) std::erase_if(rules, [&](const auto& rule) { return !leaves(fix, rule); });
+  return rules;
+}
+
 std::string how_checked(const FixSearch& search) {
   if (search.up_to_unknown_model) return "no errors up to the unknown model; what comes behind it is not checked";
-  if (search.leaves.empty()) return "resolved and checked again: no errors";
-  return fmt::format("resolved and checked again: no errors, but a warning: {}", fmt::join(search.leaves, ", "));
+  const std::string left = words_of(left_by_all(search));
+  return "resolved and checked again: no errors" + (left.empty() ? "" : ", but " + left);
+}
+
+std::string what_more_it_leaves(const CheckedFix& fix, const FixSearch& search) {
+  const std::vector<std::string> told = left_by_all(search);
+  std::vector<std::string> more = fix.leaves;
+  std::erase_if(more, [&](const auto& rule) { return std::ranges::find(told, rule) != told.end(); });
+  return words_of(more);
 }
 
 bool mends(const FixSearch& search, std::string_view rule) {
-  return !search.fixes.empty() && std::ranges::find(search.leaves, rule) == search.leaves.end();
+  return !search.fixes.empty() && !leaves(search.fixes.front(), rule);
 }
 
 std::string fixes_text(const FixSearch& search, const Style& style) {
@@ -83,6 +109,8 @@ std::string fixes_text(const FixSearch& search, const Style& style) {
       out += "  " + (line.front() == '-' ? style.red(shown) : style.green(shown)) + "\n";
     }
     out += "  " + printable(launch_command(search.fixes[i].arguments, search.fixes[i].env)) + "\n";
+    if (const std::string more = what_more_it_leaves(search.fixes[i], search); !more.empty())
+      out += style.dim("  which leaves " + more) + "\n";
     if (const std::string& form = search.fixes[i].stored_as; !form.empty()) {
       out += style.dim(fmt::format("  needs another checkpoint of this model; checked as with --stored-as {}", form)) +
              "\n";

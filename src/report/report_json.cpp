@@ -212,8 +212,15 @@ Json fixes_json(const FixSearch& search) {
                    {"arguments", fix.arguments},
                    {"command", launch_command(fix.arguments, fix.env)}});
     if (!fix.stored_as.empty()) out.back()["stored_as"] = fix.stored_as;
+    if (!fix.leaves.empty()) out.back()["leaves"] = fix.leaves;
   }
   return out;
+}
+
+// What every one of them leaves.
+void add_what_fixes_leave(const FixSearch& search, Json& out) {
+  const std::vector<std::string> rules = left_by_all(search);
+  if (!rules.empty()) out["fixes_leave"] = rules;
 }
 
 // Fixes cure the whole launch, so every error has the same ones.
@@ -315,7 +322,7 @@ Json report_object(const Report& report, int exit_status) {
                {{"applied", report.coverage.applied},
                 {"not_applicable", report.coverage.not_applicable},
                 {"not_checked", std::move(not_checked)}}}};
-  if (!report.fixes.leaves.empty()) out["fixes_leave"] = report.fixes.leaves;
+  add_what_fixes_leave(report.fixes, out);
   if (report.peer_asked) out["peer_kernel"] = peer_json(report);
   return out;
 }
@@ -350,7 +357,7 @@ std::string batch_line(const Report& report, const Value& id) {
   if (report.fixes.attempts > 0) {
     out["fixes"] = fixes_json(report.fixes);
     out["attempts"] = report.fixes.attempts;
-    if (!report.fixes.leaves.empty()) out["fixes_leave"] = report.fixes.leaves;
+    add_what_fixes_leave(report.fixes, out);
     if (report.fixes.fixes.empty()) {
       out["no_fix"] = report.fixes.none_because;
       out["remaining"] = findings_json(report.fixes.remaining);

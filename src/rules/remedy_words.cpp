@@ -96,9 +96,16 @@ std::string words_of(const Remedy& remedy) {
 }
 
 std::string words_of(const std::vector<Remedy>& remedies) {
+  constexpr std::string_view kBrings = "(which brings ";
+  const std::string what = remedies.empty() ? "" : remedies.front().words;
+  const bool all_bring_it = remedies.size() > 1 && what.starts_with(kBrings) &&
+                            std::ranges::all_of(remedies, [&](const Remedy& r) { return r.words == what && r.tried; });
   std::string text;
-  for (const Remedy& remedy : remedies) add_part(text, words_of(remedy), ", or ");
-  return text;
+  for (Remedy remedy : remedies) {
+    if (all_bring_it) remedy.words.clear();
+    add_part(text, words_of(remedy), ", or ");
+  }
+  return all_bring_it ? fmt::format("{} (each brings {}", text, what.substr(kBrings.size())) : text;
 }
 
 std::vector<Remedy> remedies_of(const Rule& rule) {

@@ -109,6 +109,8 @@ std::string fixes_html(const FixSearch& search) {
     out += "<pre>";
     for (const std::string& line : diff_lines(fix)) out += markup_text(line) + "\n";
     out += "</pre>\n";
+    if (const std::string more = what_more_it_leaves(fix, search); !more.empty())
+      out += "<p>which leaves " + markup_text(more) + "</p>\n";
   }
   return out;
 }
