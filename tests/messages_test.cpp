@@ -171,9 +171,24 @@ TEST(PastedMessage, IsReadAsATerminalWrapsIt) {
       "ValueError: enable-\n"
       "hierarchical-cache does not go with it\n");
   EXPECT_EQ(m.functions, std::vector<std::string>{"validate_mamba_extra_buffer"});
-  EXPECT_EQ(m.files, std::vector<std::string>{"mamba_hook.py"});
+  EXPECT_EQ(m.files, std::vector<std::string>{"/x/sglang/srt/arg_groups/mamba_hook.py"});
   EXPECT_EQ(m.exception, "ValueError");
   EXPECT_EQ(m.said, "enable-hierarchical-cache does not go with it");
+}
+
+// The file of a traceback's place is its witness, too: functions of the same name stand in many.
+TEST(PastedMessage, IsOfTheFileThatItsTracebackNames) {
+  const auto at = [](const char* file, const char* function, const char* said) {
+    return places_of(read_message(
+        fmt::format("Traceback (most recent call last):\n  File \"/opt/venv/lib/python3.11/site-packages/sglang/{}\", "
+                    "line 300, in {}\n    f()\n{}\n",
+                    file, function, said)));
+  };
+  EXPECT_TRUE(at("srt/models/none_of_the_table.py", "forward", "ValueError: what nobody knows").empty());
+  EXPECT_TRUE(at("srt/lora/none_of_the_table.py", "__init__", "KeyError: 'r'").empty());
+  const auto known = at("srt/arg_groups/speculative_hook.py", "_handle_eagle_family", "AssertionError");
+  ASSERT_FALSE(known.empty());
+  for (const MessagePlace& place : known) EXPECT_EQ(place.file, "srt/arg_groups/speculative_hook.py");
 }
 
 TEST(PastedMessage, OfAnotherExceptionIsNotTaken) {

@@ -16,6 +16,10 @@ constexpr LateMessage kTable[] = {
     // Placement.
     {"device index is out of range", "RuntimeError", "", "", {"PL001"}},
     {"invalid device ordinal", "", "", "", {"PL001"}},
+    {"does not divide num_groups", "AssertionError", "", "", {"PL018"}},
+    {"parallel currently supported for quantized models", "AssertionError", "", "", {"PL018"}},
+    {"", "AssertionError", "__init__", "fused_moe_triton/layer.py", {"PL015", "PL009"}, true},
+    {"missing port in address", "ValueError", "", "", {"ND004"}},
     {"is not divisible by weight quantization", "", "", "", {"QN002", "QN001"}},
     {"is not divisible by", "AssertionError", "", "", {"PL003", "PL004", "PL009"}},
     {"", "AssertionError", "ensure_divisibility", "", {"PL003", "PL004", "PL009"}},
@@ -45,6 +49,11 @@ constexpr LateMessage kTable[] = {
     {"cannot import name flash_attn_with_kvcache", "", "", "", {"HO007"}},
     // Files of the checkpoint.
     {"error while deserializing header", "", "", "", {"MD004"}},
+    {"self org_vocab_size", "AssertionError", "", "", {"MD006"}},
+    {"attempted to load weight", "AssertionError", "", "", {"MD006"}},
+    {"is not a built in template name", "RuntimeError", "", "", {"MD008"}},
+    {"", "KeyError", "__init__", "lora/lora_config.py", {"MD005"}},
+    {"", "JSONDecodeError", "get_tokenizer", "", {"MD009"}},
     {"cannot find any model weights", "", "", "", {"MD010", "MD007"}},
     {"linear attention state cache", "", "", "", {"PL012"}},
     {"deepep is not", "", "", "", {"MO005"}},
@@ -54,6 +63,8 @@ constexpr LateMessage kTable[] = {
     // Model classes.
     {"are not supported for now", "ValueError", "", "", {"MC001"}},
     {"", "ValueError", "_raise_for_unsupported", "", {"MC001"}},
+    {"nonetype object has no attribute hidden_states", "AttributeError", "", "", {"MC005"}},
+    {"dflashdraftmodel requires input_embeds", "ValueError", "", "", {"MC005"}},
     // Attention backends.
     {"flashattention v3 backend requires", "", "", "", {"BK001"}},
     {"only encoder size 1", "", "", "", {"BK005"}},
@@ -92,6 +103,8 @@ constexpr LateMessage kTable[] = {
     {"doesn t support speculative decoding yet", "AssertionError", "", "xpu_backend.py", {"SP001"}},
     {"xpuattentionbackend doesn t support speculative", "", "", "", {"SP001"}},
     {"support speculative decoding in xpu graph", "", "", "", {"SP007"}},
+    {"mat1 and mat2 shapes cannot be multiplied", "RuntimeError", "", "llama_eagle3.py", {"SP011"}},
+    {"mat1 and mat2 shapes cannot be multiplied", "RuntimeError", "", "llama_eagle.py", {"SP011"}},
     {"name sgl_build_tree_kernel_efficient is", "NameError", "", "", {"SP003"}},
     {"argument intermediate_conv_window", "TypeError", "", "", {"SP006", "SP010"}},
     {"xpugraphrunner does not support torch memory saver", "", "", "", {"GR002"}},
@@ -109,6 +122,13 @@ constexpr LateMessage kTable[] = {
     {"name gptq_shuffle is", "NameError", "", "", {"QN005"}},
     {"", "", "", "gptq_kernels.py", {"QN005"}},
     {"compiled with cuda enabled", "", "", "compressed_tensors.py", {"QN007"}},
+    {"cannot find the config file for", "ValueError", "", "", {"QN011"}},
+    {"no compressed tensors compatible scheme", "NotImplementedError", "", "", {"QN008"}},
+    {"invalid quantization method", "ValueError", "", "", {"RF019", "US003"}},
+    {"mxfp8 dense gemm requested via", "RuntimeError", "", "", {"QN020", "QN019"}},
+    {"requested via fp8 gemm backend", "RuntimeError", "", "", {"QN019"}},
+    {"no mxfp8 dense gemm kernel", "RuntimeError", "", "", {"QN020"}},
+    {"quark_int4fp8_moe online quantization", "NotImplementedError", "", "", {"QN020"}},
     {"only support page size 64", "AssertionError", "", "", {"QN010"}},
     {"", "NotImplementedError", "", "torch_flex_backend.py", {"BK021"}},
     // Hybrids.
@@ -119,6 +139,7 @@ constexpr LateMessage kTable[] = {
     {"compiled with cuda enabled", "", "", "kda_backend.py", {"HY006"}},
     {"not in full attention layers", "ValueError", "", "", {"HY013"}},
     // Sampling, adapters, caches.
+    {"invalid grammar backend", "ValueError", "", "", {"US003"}},
     {"name top_k_top_p_sampling_from_probs is", "NameError", "", "", {"SA001"}},
     {"name top_k_renorm_prob is", "NameError", "", "", {"SA001"}},
     {"name min_p_sampling_from_probs is", "NameError", "", "", {"SA001"}},

@@ -16,7 +16,7 @@ struct LateMessage {
   std::string_view words;                 // "": the place alone tells
   std::string_view kind;                  // the exception; "": any
   std::string_view function;              // of a frame of the traceback; "": any
-  std::string_view file;                  // of the same frame, its name alone; "": any
+  std::string_view file;                  // of the same frame, with the folders that tell; "": any
   std::array<std::string_view, 3> rules;  // likeliest first
   bool bare = false;                      // the exception has no words of its own
 };

@@ -212,15 +212,63 @@ std::string function_in(std::string_view line) {
   return std::string(name.substr(0, end));
 }
 
-// Its name without folders.
-std::string_view file_in(std::string_view line) {
+std::string file_in(std::string_view line) {
   const auto start = line.find("File \"") + 6;
-  std::string_view path = line.substr(start, line.find('"', start) - start);
-  return path.substr(path.find_last_of("/\\") + 1);
+  std::string path(line.substr(start, line.find('"', start) - start));
+  std::ranges::replace(path, '\\', '/');
+  return path;
 }
+
+// Whether a frame's path ends in the file, whose folders may be named as far as they tell.
+bool is_file(std::string_view path, std::string_view file) {
+  if (!path.ends_with(file)) return false;
+  return path.size() == file.size() || path[path.size() - file.size() - 1] == '/';
+}
+
+bool is_sglangs(std::string_view path) { return path.find("sglang/srt/") != std::string_view::npos; }
+
+// Functions that four files of a release or more define: their name alone tells no place. Another function may have
+// moved to a file that the table does not know.
+constexpr std::string_view kUsualNames[] = {"init__",
+                                            "forward",
+                                            "post_init__",
+                                            "call__",
+                                            "structure_info",
+                                            "forward_decode",
+                                            "forward_extend",
+                                            "init_forward_metadata",
+                                            "init_forward_metadata_out_graph",
+                                            "getattr__",
+                                            "setattr__",
+                                            "release",
+                                            "from_dict",
+                                            "initialize",
+                                            "init_new",
+                                            "get_device",
+                                            "lookup",
+                                            "load_model",
+                                            "set_device",
+                                            "init",
+                                            "configure",
+                                            "get_config"};
 
 bool names(const PastedMessage& message, std::string_view function) {
   return std::ranges::any_of(message.functions, [&](const std::string& f) { return bare(f) == bare(function); });
+}
+
+// Whether a frame is this place. Of a usual name, another file of SGLang is another place.
+bool is_frame(const PastedMessage& m, std::size_t frame, const MessagePlace& place) {
+  const std::string_view name = bare(place.function);
+  if (bare(m.functions[frame]) != name) return false;
+  const bool is_usual = std::ranges::find(kUsualNames, name) != std::end(kUsualNames);
+  return !is_usual || place.file.empty() || is_file(m.files[frame], place.file) || !is_sglangs(m.files[frame]);
+}
+
+bool stands_in_traceback(const PastedMessage& m, const MessagePlace& place) {
+  for (std::size_t i = 0; i < m.functions.size(); ++i) {
+    if (is_frame(m, i, place)) return true;
+  }
+  return false;
 }
 
 bool fits(const Known& row, const PastedMessage& m, std::string_view kind, std::string_view function) {
@@ -287,7 +335,7 @@ bool is_argument_frame(std::string_view line) {
 
 bool stands_in(const PastedMessage& m, std::string_view function, std::string_view file) {
   for (std::size_t i = 0; i < m.functions.size(); ++i) {
-    if ((function.empty() || bare(m.functions[i]) == bare(function)) && (file.empty() || m.files[i] == file))
+    if ((function.empty() || bare(m.functions[i]) == bare(function)) && (file.empty() || is_file(m.files[i], file)))
       return true;
   }
   return function.empty() && file.empty();
@@ -347,7 +395,7 @@ Places foreign_places(const PastedMessage& m) {
 Places places_of_function(const PastedMessage& m) {
   Places out;
   for (const MessagePlace& row : table()) {
-    if (m.functions.empty() || bare(m.functions.back()) != bare(row.function)) continue;
+    if (m.functions.empty() || !is_frame(m, m.functions.size() - 1, row)) continue;
     MessagePlace place = row;
     place.marker = {};
     if (!m.exception.empty()) place.kind = {};
@@ -406,10 +454,13 @@ std::vector<MessagePlace> places_of(const PastedMessage& m) {
     if (!held[i] || (row.marker == kPythonsOwn && !names(m, row.function))) continue;
     if (takes(m, row.kind)) found.push_back(row);
   }
-  const auto in_traceback = [&](const MessagePlace& p) { return names(m, p.function); };
+  const auto in_traceback = [&](const MessagePlace& p) { return stands_in_traceback(m, p); };
   if (std::ranges::none_of(found, in_traceback)) std::ranges::move(places_of_function(m), std::back_inserter(found));
+  const auto contradicted = [&](const MessagePlace& p) { return names(m, p.function) && !in_traceback(p); };
   if (std::ranges::any_of(found, in_traceback)) {
     std::erase_if(found, [&](const MessagePlace& p) { return !in_traceback(p); });
+  } else {
+    std::erase_if(found, contradicted);
   }
   std::ranges::stable_sort(found, [&](const MessagePlace& a, const MessagePlace& b) {
     return std::tuple(is_telling(a.marker), a.marker.size(), a.last) >

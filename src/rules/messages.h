@@ -18,7 +18,7 @@ struct PastedMessage {
   std::string exception;               // "" where the text names none
   std::string said;                    // what follows the last exception's name, or all of it where none is named
   std::vector<std::string> functions;  // of a traceback, innermost last
-  std::vector<std::string> files;      // of the same frames, without their folders
+  std::vector<std::string> files;      // of the same frames, as they are named there
   std::vector<std::string> options;    // --names in the text, in order
   std::string words;                   // all words in lower case, one space around each
   bool is_parsers = false;             // "argument --name: …", as argparse frames every complaint of a type
