@@ -52,6 +52,50 @@ Way way_of(Field field, const LaunchFacts& f) {
   return way;
 }
 
+// Options whose value goes into a part of another field, where a later step may take it back.
+struct Part {
+  Field option;
+  Field whole;
+  std::string_view phase;
+  std::string_view key;
+};
+constexpr std::array<Part, 2> kParts = {
+    Part{Field::cuda_graph_backend_decode, Field::cuda_graph_config, "decode", "backend"},
+    Part{Field::cuda_graph_backend_prefill, Field::cuda_graph_config, "prefill", "backend"}};
+
+const Part* part_of(Field field) {
+  const auto* part = std::ranges::find(kParts, field, &Part::option);
+  return part == kParts.end() ? nullptr : part;
+}
+
+const Value* value_of(const Part& part, const Value& whole) {
+  const Value* phase = whole.find(part.phase);
+  return phase == nullptr ? nullptr : phase->find(part.key);
+}
+
+// What the launch ends with; null: the option is no part of another field, or the field was not made.
+const Value* part_in(Field field, const LaunchFacts& f) {
+  const Part* part = part_of(field);
+  return part == nullptr ? nullptr : value_of(*part, f[part->whole]);
+}
+
+// The way of such a part, from the given value on.
+Way way_of(const Part& part, const LaunchFacts& f) {
+  const Value* now = &f.launch().args[part.option];
+  Way way{.text = shown(*now), .last_step = {}, .why = {}};
+  std::vector<ReasonedChange> changes;
+  for (const ReasonedChange& change : changes_of(f, part.whole)) {
+    const Value* then = value_of(part, *change.now);
+    if (then == nullptr || then->identical(*now)) continue;
+    way.text += fmt::format(" -> {} ({})", shown(*then), change.step);
+    way.last_step = change.step;
+    now = then;
+    changes.push_back(change);
+  }
+  way.why = reasons_text(changes);
+  return way;
+}
+
 // Choices worth a line even when nobody asked: they decide which rules apply, or switch a feature off.
 constexpr std::array<Field, 6> kTelling = {Field::attention_backend,
                                            Field::page_size,
@@ -63,7 +107,8 @@ constexpr std::array<Field, 6> kTelling = {Field::attention_backend,
 // What the launch ends with, given outright; without the option, where no value says it.
 std::vector<Remedy> remedies_for(Field field, const LaunchFacts& f) {
   const std::string name = option_name(field, f);
-  const Value& ends = f[field];
+  const Value* part = part_in(field, f);
+  const Value& ends = part != nullptr ? *part : f[field];
   std::vector<Remedy> list;
   // --dp-size beside --enable-dp-attention is an old way to say how many replicas attention has.
   if (field == Field::dp_size && f.given(Field::enable_dp_attention)) {
@@ -118,8 +163,9 @@ std::vector<Diagnostic> change_diagnostics(const LaunchFacts& f) {
   };
   for (const GivenOption& given : f.launch().args.given) {
     const Field field = given.field;
-    if (seen(field) || !same_meaning(f, field).empty()) continue;
-    Way way = way_of(field, f);
+    const Part* part = part_of(field);
+    if (seen(field) || (part == nullptr && !same_meaning(f, field).empty())) continue;
+    Way way = part != nullptr ? way_of(*part, f) : way_of(field, f);
     if (way.last_step.empty()) continue;  // set outside the chain: nothing to tell about
     Diagnostic d;
     d.rule = kRules[0].id;
