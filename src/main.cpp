@@ -151,6 +151,8 @@ std::vector<Subcommand> subcommands(Flags& f) {
                         "quotes (- reads it from standard input)")
              ->required();
          add_launch_options(app, f.explain);
+         app.remove_option(app.get_option("--format"));
+         app.add_option("--format", f.explain.format, "text, the only one here")->check(CLI::IsMember({"text"}));
        },
        [&f](Words launch) { return run_explain(f.explain, f.subject, std::move(launch)); }},
       {"defects", "List the defects that --inject can plant",
