@@ -128,6 +128,23 @@ TEST(Upgrade, FromAReleaseThatRefusesTellsWhatStandsInTheWayAfterwards) {
 }
 
 // A field that one release alone has counts where the launch sets it; options of what is off do not.
+// Fields end where the earlier release refuses; what SGLang changes behind that is told by its finding.
+TEST(Upgrade, FromAReleaseThatRefusesTellsTheChangesBehindIt) {
+  const auto changes = [](const char* from) {
+    const auto json = nlohmann::json::parse(
+        run_tool({"upgrade", "--from", from, "--to", "0.5.23", "--format", "json", "--device-profile", "b60", "--",
+                  "--model-path", "openai/gpt-oss-20b", "--attention-backend", "intel_xpu", "--page-size", "32"})
+            .out);
+    std::string told;
+    for (const auto& d : json["findings_new"]) {
+      if (d["severity"] == "change") told += d["message"].get<std::string>() + "; ";
+    }
+    return told;
+  };
+  EXPECT_THAT(changes("0.5.13"), HasSubstr("--page-size: 32 -> 128"));
+  EXPECT_EQ(changes("0.5.21"), "");
+}
+
 TEST(Upgrade, FieldsOfOneReleaseAreTold) {
   const ToolRun run =
       run_tool({"upgrade", "--from", "0.5.21", "--to", "0.5.22", "--format", "json", "--", "--model-path",

@@ -50,10 +50,12 @@ bool same_finding(const Diagnostic& a, const Diagnostic& b) {
   return a.rule == b.rule && a.severity == b.severity && a.field == b.field;
 }
 
-std::vector<Diagnostic> only_in(const std::vector<Diagnostic>& these, const std::vector<Diagnostic>& those) {
+// `fields_tell`: changes stand among the fields, which were compared to their end.
+std::vector<Diagnostic> only_in(const std::vector<Diagnostic>& these, const std::vector<Diagnostic>& those,
+                                bool fields_tell) {
   std::vector<Diagnostic> out;
   for (const Diagnostic& d : these) {
-    if (d.severity == Severity::kInfo || d.rule.starts_with("CH")) continue;  // the fields themselves tell that
+    if (d.severity == Severity::kInfo || (fields_tell && d.severity == Severity::kChange)) continue;
     const bool shared =
         std::any_of(those.begin(), those.end(), [&](const Diagnostic& o) { return same_finding(d, o); });
     if (!shared) out.push_back(d);
@@ -238,10 +240,11 @@ Difference difference(const Side& a, const Side& b) {
   }
   // A launch that is refused has no findings but those about its refusal: others are not gone, nobody looked. What
   // stands in the way afterwards is new to whoever was refused before.
-  if (after.accepted() || came_past(before, after)) d.gone = only_in(a.findings, b.findings);
+  const bool fields_tell = d.fields_compared && d.compared_until.empty();
+  if (after.accepted() || came_past(before, after)) d.gone = only_in(a.findings, b.findings, fields_tell);
   d.gone_known = after.accepted() || !d.outcome_differs();
   forget_remedies(d.gone);
-  d.added = only_in(b.findings, a.findings);
+  d.added = only_in(b.findings, a.findings, fields_tell);
   const auto is_error = [](const Diagnostic& x) { return x.severity == Severity::kError; };
   const bool errors = std::any_of(d.added.begin(), d.added.end(), is_error);
   d.worse = before.accepted() && (!after.accepted() || errors);
