@@ -12,6 +12,7 @@
 #include "src/args/argument_groups.h"
 #include "src/args/option_index.h"
 #include "src/launch/launch_view.h"
+#include "src/rules/certainty.h"
 
 namespace preflight::commands {
 namespace {
@@ -141,12 +142,12 @@ std::string too_little(const Search& s, const Suggestion& c) {
 }
 
 // Where SGLang changes what the search itself gave, the launch that runs is another one, and found as such. Where a
-// class does not know attention's replicas, its text is most likely wrong.
+// class does not know attention's replicas, its text is most likely wrong; where a kernel is not there, no server is.
 const Diagnostic* against_ours(const Search& s, const std::vector<Diagnostic>& findings) {
   constexpr std::array kChanged{Field::attention_backend, Field::page_size, Field::kv_cache_dtype};
   const auto found = std::ranges::find_if(findings, [&](const Diagnostic& d) {
     if (!d.field || s.given.contains(*d.field)) return false;
-    if (d.severity == Severity::kWarning) return *d.field == Field::enable_dp_attention;
+    if (d.severity == Severity::kWarning) return *d.field == Field::enable_dp_attention || rules::leaves_no_server(d);
     return d.severity == Severity::kChange && std::ranges::find(kChanged, *d.field) != kChanged.end();
   });
   return found == findings.end() ? nullptr : &*found;
