@@ -37,6 +37,8 @@ void expect_bounded(const std::string& line, const std::string& words) {
   EXPECT_THAT(run.out + run.err, HasSubstr(words)) << line;
 }
 
+constexpr const char* kPythonLaunch =
+    "import subprocess\nsubprocess.run(['python', '-m', 'sglang.launch_server', '--model-path', 'Qwen/Qwen3-8B'])\n";
 constexpr const char* kServe = "python -m sglang.launch_server --model-path Qwen/Qwen3-8B";
 
 TEST(Limits, ConfigurationsOfModels) {
@@ -193,6 +195,80 @@ TEST(Limits, ListsOfPythonThatHoldThemselves) {
   expect_bounded("launches " + program("x += x\nx.extend(x)\n"), "--model-path m --tp=2 --tp=2 --tp=2 --tp=2");
   expect_bounded("launches " + program(many(64, [](int) { return std::string("x += x\n"); })),
                  "more steps than are followed");
+}
+
+// Whatever makes a text of others pays for it, and the program is said to be more than is followed.
+TEST(Limits, TextsOfPythonThatDouble) {
+  const TemporaryDirectory dir;
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {"a = 'x'\n", "a = a + a\n"},
+      {"a = 'x'\n", "a = f'{a}{a}'\n"},
+      {"a = 'x'\n", "a = '%s%s' % (a, a)\n"},
+      {"a = 'x'\n", "a = '%(q)s%(q)s' % {'q': a}\n"},
+      {"c = {'a': 'x'}\n", "c['a'] = '%s%s' % (c['a'], c['a'])\n"},
+      {"a = 'x'\n", "a = '{}{}'.format(a, a)\n"},
+      {"a = 'x'\n", "a = '{a}{a}'.format_map({'a': a})\n"},
+      {"a = 'x'\n", "a = a.join([a, a, a])\n"},
+      {"a = 'x'\n", "a = a.replace('x', 'xx')\n"},
+      {"a = 'x'\n", "a = repr(repr(a))\n"},
+      {"a = {}\n", "a = {str(a): str(a)}\n"},
+      {"import json\na = 'x'\n", "a = json.dumps(a)\n"},
+      {"import json\na = 'x'\n", "a = json.dumps([a, a])\n"},
+      {"import shlex\na = \"x'\"\n", "a = shlex.quote(a)\n"},
+      {"import shlex\na = \"x'\"\n", "a = shlex.join([a, a])\n"},
+      {"from pathlib import Path\na = Path('x')\n", "a = a / a\n"},
+      {"import os\na = 'x'\n", "a = os.path.join(a, a)\n"}};
+  for (const auto& [first, line] : rows) {
+    expect_bounded(
+        "check --no-kernel " + dir.file("serve.py", first + many(40, [&](int) { return line; }) + kPythonLaunch),
+        "more steps than are followed");
+  }
+}
+
+// The tree of a program, what is followed inside each other, and values that hold themselves end before the stack does.
+TEST(Limits, ProgramsOfPythonThatAreDeep) {
+  const TemporaryDirectory dir;
+  const std::string steps = "more steps than are followed";
+  const auto nested = [](int depth, const std::string& inside) {
+    return many(depth, [](int i) { return std::string(static_cast<std::size_t>(i) + 1, ' ') + "if u:\n"; }) +
+           std::string(static_cast<std::size_t>(depth) + 1, ' ') + inside;
+  };
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {"a = " + many(10'000, [](int) { return std::string("x and "); }) + "2\n", "line 1 is not understood as Python"},
+      {"a = " + many(10'000, [](int) { return std::string("x or "); }) + "2\n", "line 1 is not understood as Python"},
+      {"a = " + many(500, [](int i) { return fmt::format("x{} and ", i); }) + "2\n", "1 launch checked"},
+      {"def f():\n return f()" + many(590, [](int) { return std::string("+1"); }) + "\nf()\n", steps},
+      {"def f():\n" + nested(140, "f()\n") + "f()\n", steps},
+      {"match u:\n" + many(30'000, [](int) { return std::string(" case 1: pass\n"); }), steps},
+      {"a = []\na.append(a)\nb = []\nb.append(b)\nif u:\n x = a\nelse:\n x = b\n", steps},
+      {"a = b = []\nfor i in range(200):\n for j in range(40):\n  a = [a]\n  b = [b]\nif u:\n x = a\nelse:\n x = b\n",
+       steps}};
+  for (const auto& [text, words] : rows) {
+    expect_bounded("check --no-kernel " + dir.file("serve.py", text + kPythonLaunch), words);
+  }
+}
+
+// What a program goes through costs steps; a set knows its numbers and texts by what they are.
+TEST(Limits, WhatPythonGoesThroughAgainAndAgain) {
+  const TemporaryDirectory dir;
+  const std::string steps = "more steps than are followed";
+  const std::string turns = "for i in range(2000):\n for j in range(2000):\n  ";
+  const std::string bases = many(19, [](int i) {
+    return many(3, [&](int k) { return fmt::format("class {}{}(A{}, B{}, C{}): pass\n", "ABC"[k], i + 1, i, i, i); });
+  });
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {"a = {" + many(40'000, [](int i) { return fmt::format("{},", i); }) + "}\n", "1 launch checked"},
+      {"a = set([" + many(40'000, [](int i) { return fmt::format("'{}',", i); }) + "])\n", "1 launch checked"},
+      {"a = [0] * 100000\n" + turns + "a[0]\n", steps},
+      {"a = [0] * 100000\n" + turns + "a.pop(0)\n", steps},
+      {"a = 'a' * 200000\n" + turns + "a[0]\n", steps},
+      {"a = 'a' * 200000\nb = 'a' * 100000 + 'b'\n" + turns + "b in a\n", steps},
+      {"a = [0] * 1000\nb = [a] * 1000\nc = [b] * 1000\nd = [b] * 1000\nc == d\n", steps},
+      {"class A0: pass\nclass B0: pass\nclass C0: pass\n" + bases + "a = A19()\na.x\n", steps},
+      {"a = {i: i for i in range(1000)}\nb = []\nfor i in range(2000): b.append(a.copy())\n", steps}};
+  for (const auto& [text, words] : rows) {
+    expect_bounded("check --no-kernel " + dir.file("serve.py", text + kPythonLaunch), words);
+  }
 }
 
 // A log is gone through once, however often its lines name an exception, a place or an option.

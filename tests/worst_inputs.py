@@ -37,7 +37,7 @@ def few(words):
     return " ".join(words.split(" ")[:WORDS])
 
 
-def fill(part, head="", tail="", size=SIZE):
+def filled(part, head="", tail="", size=SIZE):
     """As many parts as fit: a text, or a function of the part's number."""
     out, left, i = [head], size - len(head) - len(tail), 0
     while True:
@@ -48,6 +48,8 @@ def fill(part, head="", tail="", size=SIZE):
         left -= len(text)
         i += 1
 
+
+fill = filled
 
 # Case lines that are just within the limits of src/base/limits.h, each by what it has most of.
 KERNEL_CASES = ("mla_decode --heads 128 --cache-seqlens 13000", "paged_decode --heads 8 --kv-heads 8 --cache-seqlens 52000",
@@ -180,8 +182,12 @@ def manifests():
     return shapes, yaml
 
 
-def programs():
+def programs(size=SIZE):
+    def fill(*words, size=size):
+        return filled(*words, size=size)
+
     run = "import subprocess\nsubprocess.run(['python','-m','sglang.launch_server','--model-path','Qwen/Qwen3-8B'])\n"
+    turns = "for i in range(2000):\n for j in range(2000):\n  "
     return {
         "launches": fill(run, size=110_000), "assignments": fill(lambda i: f"a{i} = a{i - 1} + 'x'\n", "a0 = 'x'\n", run),
         "doubled": fill("a = a + a\n", "a = 'x'\n", run), "lists": fill("a = a + a\n", "a = ['x']\n", run),
@@ -214,7 +220,19 @@ def programs():
         "slices": fill("a = a[:] + a[1:]\n", "a = [1, 2]\n", run), "sets": fill(lambda i: f"{i},", "a = {", "}\n" + run),
         "walrus": fill("(a := 1)\n", "", run), "ternaries": fill("1 if x else ", "a = ", "2\n" + run), "and": fill("x and ", "a = ", "2\n" + run),
         "compares": fill("x < ", "a = ", "2\n" + run), "mentions": fill("print('sglang.launch_server')\n"),
-        "os.system": fill(f"os.system('{SERVE}')\n", "import os\n", size=60_000), "yield": fill("yield 1\n  ", "def f():\n  ", "\n" + run)}
+        "os.system": fill(f"os.system('{SERVE}')\n", "import os\n", size=60_000), "yield": fill("yield 1\n  ", "def f():\n  ", "\n" + run),
+        "named formats": fill("a = '%(q)s%(q)s' % {'q': a}\n", "a = 'x'\n", run), "reprs": fill("a = repr(repr(a))\n", "a = 'x'\n", run),
+        "dumped": fill("a = json.dumps([a, a])\n", "import json\na = 'x'\n", run),
+        "quoted": fill("a = shlex.quote(a)\n", "import shlex\na = \"x'\"\n", run),
+        "paths": fill("a = os.path.join(a, a)\n", "import os\na = 'x'\n", run),
+        "keys": fill("a = {str(a): str(a)}\n", "a = {}\n", run),
+        "list by index": "a = [0] * 100000\n" + turns + "a[0]\n" + run, "text by index": "a = 'a' * 200000\n" + turns + "a[0]\n" + run,
+        "popped": "a = [0] * 100000\n" + turns + "a.pop(0)\n" + run,
+        "sought": "a = 'a' * 200000\nb = 'a' * 100000 + 'b'\n" + turns + "b in a\n" + run,
+        "compared": "a = [0] * 1000\nb = [a] * 1000\nc = [b] * 1000\nd = [b] * 1000\nc == d\n" + run,
+        "copied": "a = {i: i for i in range(1000)}\nb = []\nfor i in range(2000): b.append(a.copy())\n" + run,
+        "asked": turns + "f(1)\n" + run, "made": turns + "[]\n" + run,
+        "parameters": "def f(" + ",".join(f"a{i}" for i in range(40_000)) + "): pass\nf(" + ",".join(f"a{i}=1" for i in range(25_000)) + ")\n"}
 
 
 def others():
@@ -450,6 +468,7 @@ def make_cases():
     for name, text in yaml.items():
         case(f"YAML: {name} (--config)", "check --no-kernel -- --config $D/a.yaml", {"a.yaml": text})
     in_file("Python", "a.py", programs())
+    in_file("Python (short)", "a.py", programs(250_000))  # not refused for its tokens
     others()
     models()
     batches()

@@ -169,10 +169,15 @@ inline constexpr std::size_t kPlainSteps = 4'000'000;
 // Folders around one.
 inline constexpr std::size_t kPathParents = 64;
 
-// Python. Turns of a loop, and how often a loop is gone through where its test is not known.
+// Python. Steps in which a program is followed: one stands for so many bytes, too, that it makes or looks through.
+// Levels are statements, expressions and values inside each other, calls included. Turns are those of a loop, rounds
+// how often one is gone through whose test is not known.
 inline constexpr std::size_t kPythonTokens = 200'000;
+inline constexpr std::size_t kProgramSteps = 1'500'000;
+inline constexpr std::size_t kStepBytes = 64;
+inline constexpr int kProgramLevels = 1'500;
 inline constexpr int kProgramDepth = 150;  // brackets and blocks inside each other
-inline constexpr int kTreeDepth = 600;     // a + b + c + …
+inline constexpr int kTreeDepth = 600;     // a + b + c + …, a and b and c and …
 inline constexpr int kProgramCalls = 30;
 inline constexpr int kProgramTurns = 2'000;
 inline constexpr int kProgramRounds = 4;

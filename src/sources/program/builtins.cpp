@@ -52,14 +52,7 @@ std::optional<Val> Follower::conversion(const std::string& name, Arguments& a) {
     if (a.values.empty()) return list_of({}, kind);
     const auto items = items_of(a.values[0], a.at);
     if (!items) return list_of({unknown(shown(a.at, a.end) + " is computed where the program runs", a.at, true)}, kind);
-    std::vector<Val> once;
-    if (kind != Kind::kSet) return list_of(*items, kind);
-    for (const Val& item : *items) {
-      if (std::none_of(once.begin(), once.end(), [&](const Val& v) { return equal(v, item) == std::optional(true); }))
-        once.push_back(item);
-      spend(once.size());
-    }
-    return list_of(std::move(once), kind);
+    return list_of(kind == Kind::kSet ? distinct(*items) : *items, kind);
   }
   if (name != "int" && name != "float" && name != "bool" && name != "str" && name != "repr") return std::nullopt;
   if (a.values.size() != 1) return a.values.empty() && name == "str" ? text("", a.at) : unclear(a.at, a.end);
@@ -107,6 +100,7 @@ std::optional<Val> Follower::builtin_of_items(const std::string& name, Arguments
   if (a.values.size() <= first) return unclear(a.at, a.end);
   const bool several = (name == "min" || name == "max") && a.values.size() > 1;
   if (name == "len" && a.values[0].known_text()) {
+    spend_bytes(a.values[0].text->text.size());
     std::int64_t n = 0;
     for (const char c : a.values[0].text->text) n += (static_cast<unsigned char>(c) & 0xC0U) != 0x80 ? 1 : 0;
     return whole(n);

@@ -24,6 +24,8 @@ constexpr std::array<std::string_view, 12> kStarting = {"run",    "run_always", 
                                                         "local",  "exec",       "exec_command", "spawn",
                                                         "system", "check_call", "check_output", "Popen"};
 
+constexpr std::size_t kFileSteps = 200;  // to look for a file
+
 bool is_many(const Val& v) { return v.is(Kind::kUnknown) && v.mystery->many; }
 
 std::string_view last_name(std::string_view name) { return name.substr(name.rfind('.') + 1); }
@@ -75,6 +77,7 @@ void Follower::bind_parameters(const std::vector<Parameter>& parameters, Argumen
     return given_or(out, one.name);
   };
   for (const Parameter& one : parameters) {
+    spend(a.keys.size() / 8 + 1);  // among which it is sought
     Val& into = locals->now.names[one.name];
     if (one.stars == 1) {
       std::vector<Val> rest;
@@ -199,6 +202,7 @@ Val Follower::call_function(Object* function, Arguments& a) {
 
 void Follower::dataclass_fields(Object* type, std::vector<std::pair<std::string, Val>>& out, int depth) {
   if (depth > 10) return;
+  spend(1);
   for (Object* base : type->bases) dataclass_fields(base, out, depth + 1);
   for (const Val& field : type->now.items) {
     if (!field.known_text()) continue;
@@ -206,6 +210,7 @@ void Follower::dataclass_fields(Object* type, std::vector<std::pair<std::string,
     const auto fallback = type->now.names.find(name);
     Val v = {.kind = Kind::kGone};
     if (fallback != type->now.names.end()) v = fallback->second;
+    spend(out.size() / 8 + 1);
     const auto it = std::find_if(out.begin(), out.end(), [&](const auto& one) { return one.first == name; });
     if (it != out.end())
       it->second = v;
@@ -338,6 +343,7 @@ Val Follower::names_of(const Val& owner) {
   }
   Object* shown = object->shown_by;
   touch(shown);
+  spend(2 * object->now.pairs.size());
   shown->now = {.open = object->now.open};
   for (const auto& [key, v] : object->now.pairs) {  // options, in their order
     const auto it = key.known_text() ? object->now.names.find(key.text->text) : object->now.names.end();
@@ -361,7 +367,7 @@ void Follower::handed_over(const Val& v, const std::string& to, std::size_t at, 
   const std::string_view what = v.sequence() ? "a list" : v.is(Kind::kDict) ? "a dictionary" : "an object";
   const std::string why = fmt::format("{} is handed to {} at line {}, which may change it", what, to, line(at));
   const Content held = v.object->now;
-  spend(held.items.size() + 1);
+  spend(held.items.size() + 2 * held.pairs.size() + 2 * held.names.size() + 1);
   for (const Val& item : held.items) handed_over(item, to, at, depth + 1);
   for (const auto& [key, item] : held.pairs) handed_over(item, to, at, depth + 1);
   if (v.is(Kind::kInstance)) {
@@ -461,6 +467,7 @@ bool Follower::take_dotenv(const Arguments& a) {
     if (key != "override" || !v.is(Kind::kBool)) return false;
     overrides = truth(v) == true;
   }
+  spend(kFileSteps);
   const auto file = a.values.empty() && a.more.empty() ? file_beside(source_.name, ".env") : std::nullopt;
   if (!file || file->find('$') != std::string::npos) return false;
   for (const auto& [name, value] : variables_of(*file, {}, a.at)) {
@@ -485,6 +492,7 @@ std::optional<std::vector<Val>> Follower::items_of(const Val& v, std::size_t at)
   }
   if (v.is(Kind::kDict)) {
     if (!v.object->now.open.empty() || v.object->now.inherits) return std::nullopt;
+    spend(v.object->now.pairs.size() + 1);
     std::vector<Val> out;
     for (const auto& [key, entry] : v.object->now.pairs) {
       if (entry.is(Kind::kUnknown) && entry.mystery->what.ends_with("…")) return std::nullopt;

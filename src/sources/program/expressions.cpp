@@ -128,6 +128,7 @@ Val Follower::unclear(std::size_t begin, std::size_t end) const {
 Val Follower::unclear(const Expr& e) const { return unclear(e.begin, e.end); }
 
 Val Follower::value(const Expr& e) {
+  const Deeper deeper(*this);
   spend(1);
   Val out = value_of(e);
   out.begin = e.begin;
@@ -291,6 +292,7 @@ Val Follower::text(std::string s, std::size_t at) const {
   return text(std::move(out));
 }
 Val Follower::text(ShellText t) const {
+  spend_bytes(sizeof(ShellText) + kTextBytes * t.text.size() + t.unknowns.size() * sizeof(Unknown));
   Val out;
   out.kind = Val::Kind::kText;
   out.text = std::make_shared<const ShellText>(std::move(t));
@@ -299,8 +301,7 @@ Val Follower::text(ShellText t) const {
 
 void Follower::add_parts(const std::vector<TextPart>& parts, ShellText& out, std::size_t at) {
   for (const TextPart& part : parts) {
-    spend(part.text.text.size() / 8 + 1);
-    append(out, part.text);
+    add(out, part.text);
     if (part.field == nullptr) continue;
     Val v = value(*part.field);
     const std::size_t place = part.field->begin;
@@ -314,9 +315,7 @@ void Follower::add_parts(const std::vector<TextPart>& parts, ShellText& out, std
     add_parts(part.format, format, at);
     if (!format.text.empty() && !v.is(Val::Kind::kUnknown))
       v = format.unknowns.empty() ? formatted(v, format.text, place) : unclear(*part.field);
-    const ShellText field = text_or_hole(v, place);
-    spend(field.text.size() / 8 + 1);
-    append(out, field);
+    add(out, text_or_hole(v, place));
   }
 }
 
@@ -355,19 +354,32 @@ Val Follower::display(const Expr& e) {
   const auto kind = e.kind == Expr::Kind::kList    ? Val::Kind::kList
                     : e.kind == Expr::Kind::kTuple ? Val::Kind::kTuple
                                                    : Val::Kind::kSet;
-  if (kind == Val::Kind::kSet) {
-    std::vector<Val> once;
-    for (Val& item : items) {
-      if (std::none_of(once.begin(), once.end(), [&](const Val& v) { return equal(v, item) == std::optional(true); }))
-        once.push_back(std::move(item));
-    }
-    items = std::move(once);
-  }
+  if (kind == Val::Kind::kSet) items = distinct(std::move(items));
   return list_of(std::move(items), kind);
 }
 
+// Whole numbers and texts, of which there may be many, are known by what they are; others are compared with each.
+std::vector<Val> Follower::distinct(std::vector<Val> items) const {
+  std::vector<Val> out;
+  std::vector<Val> others;
+  std::set<std::int64_t> numbers;
+  std::set<std::string> texts;
+  for (Val& item : items) {
+    const bool plain = item.whole() || item.known_text();
+    const std::vector<Val>& among = plain ? others : out;
+    spend(among.size() + 1);
+    const auto equals = [&](const Val& v) { return equal(v, item) == std::optional(true); };
+    if (std::any_of(among.begin(), among.end(), equals)) continue;
+    if (item.whole() && !numbers.insert(item.integer).second) continue;
+    if (item.known_text() && !texts.insert(item.text->text).second) continue;
+    if (!plain) others.push_back(item);
+    out.push_back(std::move(item));
+  }
+  return out;
+}
+
 Val Follower::list_of(std::vector<Val> items, Val::Kind kind) {
-  spend(items.size());
+  spend_bytes(items.capacity() * sizeof(Val));
   Val out;
   out.kind = kind;
   out.object = make();
@@ -435,6 +447,7 @@ bool Follower::is_plain_base(const Object* type) {
 // nullptr where no class that is known has it; `unclear` where one that is not may.
 const Val* Follower::class_member(const Object* type, const std::string& name, bool& unclear, int depth) const {
   if (depth > 20) return nullptr;
+  spend(1);
   const auto it = type->now.names.find(name);
   if (it != type->now.names.end()) return &it->second;
   if (!type->now.open.empty()) unclear = true;
@@ -585,6 +598,7 @@ Val Follower::attribute(const Val& base, const std::string& name, const Expr& e)
 Val Follower::item_at(const Val& base, const Val& index, const Expr& e) {
   if (base.is(Val::Kind::kDict)) return dict_item(base, index, e.begin);
   if (base.is(Val::Kind::kText)) {
+    spend_bytes(base.text->text.size());
     const auto size = base.known_text() ? static_cast<std::int64_t>(base.text->text.size()) : -1;
     const std::int64_t i = index.integer < 0 ? index.integer + size : index.integer;
     const bool plain = base.known_text() && std::all_of(base.text->text.begin(), base.text->text.end(),
@@ -598,6 +612,7 @@ Val Follower::item_at(const Val& base, const Val& index, const Expr& e) {
     return unclear(e);
   }
   const auto& items = base.object->now.items;
+  spend_items(items);
   if (!index.whole()) {
     ++doubts_;
     return unclear(e);
@@ -642,6 +657,7 @@ Val Follower::slice(const Val& base, const Expr& e) {
     if (v.whole()) bounds[i] = v.integer;
   }
   const bool list = base.is(Val::Kind::kList) || base.is(Val::Kind::kTuple);
+  if (base.is(Val::Kind::kText)) spend_bytes(base.text->text.size());
   const bool plain = base.known_text() && std::all_of(base.text->text.begin(), base.text->text.end(),
                                                       [](char c) { return static_cast<unsigned char>(c) < 0x80; });
   if (!list && !plain) return unclear(e);
@@ -660,6 +676,7 @@ Val Follower::slice(const Val& base, const Expr& e) {
     return text(sources::slice(*base.text, static_cast<std::size_t>(from), static_cast<std::size_t>(to)));
   }
   const auto& items = base.object->now.items;
+  spend_items(items);
   const auto first = static_cast<std::int64_t>(std::find_if(items.begin(), items.end(), is_many) - items.begin());
   if (first < size) {
     const bool kept =
@@ -687,6 +704,7 @@ const Val& Follower::take_default(const std::string& name, const Val& value, std
 }
 
 Val Follower::environment_variable(const Val& dict, const std::string& name, const Val* fallback, std::size_t at) {
+  spend(dict.object->now.pairs.size() / 4 + 1);
   for (const auto& [key, v] : dict.object->now.pairs) {
     if (!key.known_text() || key.text->text != name) continue;
     if (!v.is(Val::Kind::kGone)) return v;
@@ -769,6 +787,7 @@ Arguments Follower::arguments_of(const Expr& e) {
         out.values.push_back(many);
       }
     } else if (v.is(Val::Kind::kDict) && v.object->now.open.empty() && !v.object->now.inherits) {
+      spend(2 * v.object->now.pairs.size());
       for (const auto& [key, entry] : v.object->now.pairs) {
         if (key.known_text() && !entry.is(Val::Kind::kGone)) out.keys.emplace_back(key.text->text, entry);
       }

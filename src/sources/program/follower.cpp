@@ -13,6 +13,7 @@ namespace preflight::sources::program {
 namespace {
 
 constexpr std::size_t kMostEndings = 3;
+constexpr std::size_t kStepBytesCompared = 16;  // as fast as a byte is sought
 
 // Decorators of classes that leave their attributes what they are.
 bool only_wraps(std::string_view decorator) {
@@ -36,13 +37,26 @@ Follower::Follower(const SourceText& source, LaunchFinder& finder, const Program
   environ_->now.inherits = true;
 }
 
-void Follower::spend(std::size_t steps) {
+void Follower::spend(std::size_t steps) const {
   if (steps > steps_) throw Exhausted{};
   steps_ -= steps;
 }
 
+void Follower::add(ShellText& to, const ShellText& more) const {
+  spend_text(more.text.size());
+  spend_bytes(more.unknowns.size() * sizeof(Unknown));
+  append(to, more);
+}
+
+// As std::string::find, which compares the whole of `part` at each place where it may begin.
+std::size_t Follower::find(const std::string& text, const std::string& part, std::size_t from) const {
+  const std::size_t places = text.size() - std::min(from, text.size());
+  spend_bytes(places * (part.size() / kStepBytesCompared + 1));
+  return text.find(part, from);
+}
+
 Object* Follower::make() {
-  spend(3);
+  spend_bytes(sizeof(Object));
   objects_.push_back(std::make_unique<Object>());
   return objects_.back().get();
 }
@@ -84,6 +98,7 @@ Follower::Flow Follower::run(const Block& block) {
 }
 
 Follower::Flow Follower::run(const Stmt& one) {
+  const Deeper deeper(*this);
   spend(2);
   const auto outer = std::exchange(pending_, {});
   Flow out;
@@ -266,6 +281,7 @@ void Follower::bind_item(const Expr& target, Val v) {
   if (!base.is(Val::Kind::kList)) return;
   touch(base.object);
   auto& items = base.object->now.items;
+  spend_items(items);
   const Val index = sliced ? Val{} : value(*target.kids[1]);
   const bool many = std::any_of(items.begin(), items.end(),
                                 [](const Val& one) { return one.is(Val::Kind::kUnknown) && one.mystery->many; });
@@ -331,12 +347,14 @@ void Follower::remove_item(const Expr& target) {
     }
     if (base.object->of != nullptr && key.known_text())
       return set_entry(base.object, key, {.kind = Val::Kind::kGone}, target.begin);
+    spend(base.object->now.pairs.size());
     std::erase_if(base.object->now.pairs, [&](const auto& one) { return same(one.first, key); });
     return;
   }
   if (!base.is(Val::Kind::kList)) return;
   touch(base.object);
   auto& items = base.object->now.items;
+  spend_items(items);
   if (target.kids[1]->kind == Expr::Kind::kSlice) {
     const Val gone = slice(base, *target.kids[1]);
     const bool step = target.kids[1]->kids[2] != nullptr;
@@ -726,6 +744,7 @@ int Follower::matches(const Expr& pattern, const Val& v) {
 }
 
 Follower::Flow Follower::match_cases(const Stmt& one, const Val& v, std::size_t from) {
+  const Deeper deeper(*this);
   for (std::size_t i = from; i < one.handlers.size(); ++i) {
     const Handler& handler = one.handlers[i];
     int fits = matches(*handler.what, v);

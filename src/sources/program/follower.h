@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "src/base/limits.h"
 #include "src/sources/launch_finder.h"
 #include "src/sources/program/value.h"
 #include "src/sources/readers/readers.h"
@@ -181,6 +182,7 @@ class Follower {
   void set_name(Object* owner, const std::string& name, Val value);
   std::optional<std::vector<Val>> items_of(const Val& v, std::size_t at);  // none: not known
   Val list_of(std::vector<Val> items, Val::Kind kind = Val::Kind::kList);
+  std::vector<Val> distinct(std::vector<Val> items) const;  // as a set has them
   Val native(const std::string& name);
   Val method(const std::string& name, const Val& self);
   Val instance(const std::string& name);
@@ -263,7 +265,29 @@ class Follower {
   [[nodiscard]] int line(std::size_t at) const {
     return source_.line != nullptr ? (*source_.line)(at) : finder_.place(at).line;
   }
-  void spend(std::size_t steps);
+  // One budget for all that a program does, makes and holds: whoever goes through something spends on it.
+  void spend(std::size_t steps) const;
+  void spend_bytes(std::size_t bytes) const { spend(bytes / limits::kStepBytes + 1); }
+  void spend_items(const std::vector<Val>& items) const { spend_bytes(items.size() * kLookedAt); }
+  void spend_text(std::size_t size) const { spend_bytes(size * kTextBytes); }
+  void add(ShellText& to, const ShellText& more) const;  // what is made of texts is paid for as it grows
+  std::size_t find(const std::string& text, const std::string& part, std::size_t from = 0) const;
+  static constexpr std::size_t kTextBytes = 1 + sizeof(std::size_t);  // a letter and its place
+  static constexpr std::size_t kLookedAt = 8;                         // an item that is only looked at
+  // Stands around what may be inside of itself without end.
+  class Deeper {
+   public:
+    explicit Deeper(const Follower& follower) : follower_(follower) {
+      if (follower_.levels_ >= limits::kProgramLevels) throw Exhausted{};
+      ++follower_.levels_;
+    }
+    ~Deeper() { --follower_.levels_; }
+    Deeper(const Deeper&) = delete;
+    Deeper& operator=(const Deeper&) = delete;
+
+   private:
+    const Follower& follower_;
+  };
 
   const SourceText& source_;
   LaunchFinder& finder_;
@@ -296,7 +320,8 @@ class Follower {
   TakenDefaults defaults_;  // so far
   bool nothing_given_;
   std::size_t doubts_ = 0;  // what may have failed so far
-  std::size_t steps_ = 1'500'000;
+  mutable std::size_t steps_ = limits::kProgramSteps;
+  mutable int levels_ = 0;
   std::optional<Error> error_;
 };
 

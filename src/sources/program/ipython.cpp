@@ -13,6 +13,8 @@ namespace {
 
 using Kind = Val::Kind;
 
+constexpr std::size_t kFieldSteps = 50;  // to read an expression, and to keep it
+
 bool name_sign(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; }
 
 bool plain_name(std::string_view text) {
@@ -37,13 +39,16 @@ void Follower::dollar_fields(const ShellText& literal, std::vector<LinePart>& ou
   ShellText before;
   std::size_t from = 0;
   const std::string& s = literal.text;
+  std::size_t counted = 0;
+  auto quotes = std::count(s.begin(), s.end(), '\'');  // from `counted` on
   for (auto at = s.find('$'); at != std::string::npos; at = s.find('$', at + 1)) {
     std::size_t end = at + 1;
     const bool doubled = end < s.size() && s[end] == '$';
     if (doubled) ++end;
     const std::size_t name = end;
     while (end < s.size() && name_sign(s[end])) ++end;
-    const bool quoted = std::count(s.begin() + static_cast<std::ptrdiff_t>(end), s.end(), '\'') % 2 != 0;
+    for (; counted < end; ++counted) quotes -= s[counted] == '\'' ? 1 : 0;
+    const bool quoted = quotes % 2 != 0;
     if (end == name || quoted) continue;
     append(before, sources::slice(literal, from, at));
     if (doubled)
@@ -86,8 +91,9 @@ std::optional<std::vector<Follower::LinePart>> Follower::line_parts(const ShellT
     const bool brace = s[i] == '{' || s[i] == '}';
     const bool doubled = brace && i + 1 < s.size() && s[i + 1] == s[i];
     if (!brace || doubled) {
-      append(literal, sources::slice(line, i, i + 1));
-      i += doubled ? 1 : 0;
+      const std::size_t end = doubled ? i + 1 : std::min(s.find_first_of("{}", i), s.size());
+      append(literal, sources::slice(line, i, end));
+      i = doubled ? i + 1 : end - 1;
       continue;
     }
     if (s[i] == '}') return std::nullopt;
@@ -133,6 +139,7 @@ std::optional<ShellText> Follower::field_text(const LineField& field, bool& unse
   if (found) {
     v = *found;
   } else {
+    spend(kFieldSteps);
     fields_.push_back(parse_program("(" + written + ")\n"));
     Program& program = fields_.back();
     const bool one = program.fault == std::string_view::npos && program.body.size() == 1 &&
@@ -153,7 +160,7 @@ std::optional<ShellText> Follower::field_text(const LineField& field, bool& unse
 }
 
 ShellText Follower::filled_line(const ShellText& line) {
-  spend(line.text.size() + 1);
+  spend_text(line.text.size());
   if (!line.unknowns.empty()) return line;
   const auto parts = line_parts(line);
   if (!parts) return line;
@@ -161,15 +168,15 @@ ShellText Follower::filled_line(const ShellText& line) {
   bool unset = false;
   bool stays = false;
   for (const LinePart& part : *parts) {
-    append(out, part.text);
+    add(out, part.text);
     if (!part.field) continue;
     const auto filled = field_text(*part.field, unset);
     stays = stays || !filled;
-    append(out, filled ? *filled
-                       : ShellText{"$" + part.field->expression.text,
-                                   std::vector<std::size_t>(part.field->expression.text.size() + 1,
-                                                            part.field->expression.origin.front() - 1),
-                                   {}});
+    add(out, filled ? *filled
+                    : ShellText{"$" + part.field->expression.text,
+                                std::vector<std::size_t>(part.field->expression.text.size() + 1,
+                                                         part.field->expression.origin.front() - 1),
+                                {}});
   }
   return stays && !unset ? line : out;
 }

@@ -24,6 +24,8 @@ constexpr std::array<std::string_view, 27> kHarmless = {
     "sys.stderr", "gc.",       "random.seed", "os.umask",    "os.wait",       "os.setpgrp",       "faulthandler.",
     "sys.path",   "typing.",   "os.remove",   "os.unlink",   "asyncio.sleep", "torch.manual_seed"};
 
+constexpr std::size_t kPathSteps = 50;  // to ask the system for a part of one
+
 // Whether a path was made of where the program stands.
 bool is_own(const Val& v) { return v.text->defaults != nullptr && v.text->defaults->contains("__file__"); }
 
@@ -40,6 +42,7 @@ std::string normal_path(const std::string& path, bool real) {
 
 // A text that is made of `before` alone.
 Val Follower::in_place_of(const Val& before, const std::string& made, std::size_t at) {
+  spend_text(made.size());
   ShellText out{made, std::vector<std::size_t>(made.size(), at), {}};
   out.defaults = before.text->defaults;
   return text(std::move(out));
@@ -84,11 +87,12 @@ std::optional<Val> Follower::paths(const std::string& name, Arguments& a) {
       const ShellText& t = *part.text;
       if (!t.text.empty() && t.text[0] == kHole && !out.text.empty()) return unclear(a.at, a.end);
       if (t.text.starts_with('/') || out.text.empty()) {
+        spend_text(t.text.size());
         out = t;
         continue;
       }
-      if (!out.text.ends_with('/')) append(out, ShellText{"/", {a.at}, {}});
-      append(out, t);
+      if (!out.text.ends_with('/')) add(out, ShellText{"/", {a.at}, {}});
+      add(out, t);
     }
     return text(std::move(out));
   }
@@ -96,6 +100,7 @@ std::optional<Val> Follower::paths(const std::string& name, Arguments& a) {
   const Val v = plain(a.values[0]);
   if (!v.known_text()) return std::nullopt;
   const std::string& s = v.text->text;
+  spend_text(s.size());
   const auto slash = s.rfind('/');
   if (name == "os.path.basename")
     return text(sources::slice(*v.text, slash == std::string::npos ? 0 : slash + 1, s.size()));
@@ -107,6 +112,7 @@ std::optional<Val> Follower::paths(const std::string& name, Arguments& a) {
   if (name == "os.path.expandvars" && s.find('$') == std::string::npos) return v;
   const bool real = name == "os.path.realpath";
   if (s.starts_with('/') && (name == "os.path.abspath" || name == "os.path.normpath" || (real && is_own(v)))) {
+    spend(kPathSteps * (1 + static_cast<std::size_t>(std::count(s.begin(), s.end(), '/'))));
     const std::string whole = normal_path(s, real);
     return whole.empty() ? std::nullopt : std::optional(in_place_of(v, whole, a.at));
   }
@@ -118,6 +124,7 @@ std::optional<Val> Follower::path_method(const std::string& name, const Val& sel
   if (self.object->bound.empty()) return std::nullopt;
   const Val path = self.object->bound[0];
   const std::string& s = path.text->text;
+  spend_text(s.size());
   if (name == "joinpath") {
     Arguments all = a;
     all.values.insert(all.values.begin(), path);
@@ -145,6 +152,7 @@ std::optional<Val> Follower::path_method(const std::string& name, const Val& sel
   }
   if (whole && name == "absolute" && s.find("/.") == std::string::npos) return path_of(*path.text);
   if (whole && name == "resolve" && is_own(path)) {
+    spend(kPathSteps * (1 + static_cast<std::size_t>(std::count(s.begin(), s.end(), '/'))));
     const std::string real = normal_path(s, true);
     if (!real.empty()) return path_of(*in_place_of(path, real, a.at).text);
   }
@@ -154,7 +162,7 @@ std::optional<Val> Follower::path_method(const std::string& name, const Val& sel
 // --- JSON ---
 
 bool Follower::json_text(const Val& v, bool compact, ShellText& out, std::size_t at, int depth) {
-  const auto put = [&](const std::string& s) { append(out, *text(s, v.begin < v.end ? v.begin : at).text); };
+  const auto put = [&](const std::string& s) { add(out, *text(s, v.begin < v.end ? v.begin : at).text); };
   if (depth > 20) return false;
   spend(2);
   switch (v.kind) {
@@ -170,6 +178,7 @@ bool Follower::json_text(const Val& v, bool compact, ShellText& out, std::size_t
       return true;
     case Kind::kText:
       if (!v.known_text()) return false;
+      spend_text(v.text->text.size());
       put(python::json_dumps(Value(v.text->text)));
       return true;
     case Kind::kList:
@@ -197,6 +206,7 @@ bool Follower::json_text(const Val& v, bool compact, ShellText& out, std::size_t
         if (!first) put(compact ? "," : ", ");
         first = false;
         if (!key.known_text()) return false;
+        spend_text(key.text->text.size());
         put(python::json_dumps(Value(key.text->text)));
         put(compact ? ":" : ": ");
         if (item.is(Kind::kUnknown))
@@ -244,6 +254,7 @@ std::optional<Val> Follower::iteration(const std::string& name, Arguments& a) {
     for (const Val& one : parts) {
       const auto items = items_of(one, a.at);
       if (!items) return many();
+      spend_bytes(items->size() * sizeof(Val));
       out.insert(out.end(), items->begin(), items->end());
     }
     return list_of(std::move(out));
@@ -256,9 +267,9 @@ std::optional<Val> Follower::iteration(const std::string& name, Arguments& a) {
       std::vector<std::vector<Val>> next;
       for (const auto& row : rows) {
         for (const Val& item : *items) {
+          spend_bytes((2 * row.size() + 1) * sizeof(Val) + sizeof(row));
           next.push_back(row);
           next.back().push_back(item);
-          spend(row.size() + 2);
         }
       }
       rows = std::move(next);
@@ -408,6 +419,7 @@ Val Follower::parsed_options(Object* parser, std::size_t at) {
   Val out = instance("argparse.Namespace");
   out.object->now.open = parser->now.open;
   out.object->now.pairs = parser->now.pairs;
+  spend(4 * parser->now.pairs.size());
   for (const auto& [key, v] : parser->now.pairs) {
     if (key.known_text()) out.object->now.names[key.text->text] = v;
   }
@@ -487,6 +499,7 @@ std::optional<Val> Follower::library(const std::string& name, const Object& call
   }
   if (name == "shlex.split" && a.values.size() == 1 && a.values[0].is(Kind::kText)) {
     std::vector<Val> out;
+    spend_text(a.values[0].text->text.size());
     for (ShellWord& word : plain_words(*a.values[0].text)) {
       Val v = text(static_cast<ShellText>(word));
       v.begin = word.begin;
@@ -497,6 +510,7 @@ std::optional<Val> Follower::library(const std::string& name, const Object& call
   }
   if ((name == "shlex.quote" || name == "pipes.quote") && a.values.size() == 1 && a.values[0].known_text()) {
     const std::string& s = a.values[0].text->text;
+    spend_text(s.size());
     const bool safe = !s.empty() && std::all_of(s.begin(), s.end(), [](char c) {
       return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
              std::string_view("@%+=:,./-_").find(c) != std::string_view::npos;
@@ -516,8 +530,8 @@ std::optional<Val> Follower::library(const std::string& name, const Object& call
       one.end = a.end;
       one.values = {item};
       const auto quoted = library("shlex.quote", callee, one);
-      if (!out.text.empty()) append(out, *text(" ", a.at).text);
-      append(out, quoted ? text_or_hole(*quoted, a.at) : hole(item, a.at));
+      if (!out.text.empty()) add(out, *text(" ", a.at).text);
+      add(out, quoted ? text_or_hole(*quoted, a.at) : hole(item, a.at));
     }
     return text(std::move(out));
   }
@@ -541,6 +555,7 @@ std::optional<Val> Follower::library(const std::string& name, const Object& call
                                                [](const auto& one) { return one.second.object != nullptr; });
     if (!out.is(Kind::kDict) || deep_values) return unclear(a.at, a.end);
     Object* copied = make();
+    spend_bytes(2 * sizeof(Val) * out.object->now.pairs.size());
     copied->now = out.object->now;
     out.object = copied;
     return out;
@@ -589,6 +604,7 @@ std::optional<Val> Follower::library(const std::string& name, const Object& call
   if (name == "textwrap.dedent" && a.values.size() == 1 && a.values[0].known_text()) {
     // Where no line is indented, nothing changes; else how much depends on them all.
     const std::string& s = a.values[0].text->text;
+    spend_bytes(s.size());
     std::size_t least = std::string::npos;
     for (std::size_t from = 0; from < s.size();) {
       const auto end = std::min(s.find('\n', from), s.size());
@@ -602,8 +618,8 @@ std::optional<Val> Follower::library(const std::string& name, const Object& call
     for (std::size_t from = 0; from < s.size();) {
       const auto end = std::min(s.find('\n', from), s.size());
       const bool blank = s.find_first_not_of(' ', from) >= end;
-      if (!blank) append(out, sources::slice(*a.values[0].text, from + least, end));
-      if (end < s.size()) append(out, sources::slice(*a.values[0].text, end, end + 1));
+      if (!blank) add(out, sources::slice(*a.values[0].text, from + least, end));
+      if (end < s.size()) add(out, sources::slice(*a.values[0].text, end, end + 1));
       from = end + 1;
     }
     return text(std::move(out));

@@ -24,12 +24,10 @@ Val Follower::joined(const Val& self, Arguments& a) {
   if (!items) return unclear(a.at, a.end);
   ShellText out;
   for (std::size_t i = 0; i < items->size(); ++i) {
-    if (i > 0) append(out, *self.text);
+    if (i > 0) add(out, *self.text);
     const Val& item = (*items)[i];
     if (!item.is(Kind::kText) && !item.is(Kind::kUnknown)) throw Thrown{instance("TypeError"), a.at};
-    const ShellText piece = item.is(Kind::kText) ? *item.text : hole(item, a.at);
-    spend(piece.text.size() / 8 + 1);
-    append(out, piece);
+    add(out, item.is(Kind::kText) ? *item.text : hole(item, a.at));
   }
   return text(std::move(out));
 }
@@ -51,8 +49,10 @@ std::optional<Val> Follower::text_pieces(const std::string& name, const Val& sel
   if (name == "partition" || name == "rpartition") {
     if (a.values.size() != 1 || !a.values[0].known_text() || !self.known_text()) return unclear(a.at, a.end);
     const std::string& sign = a.values[0].text->text;
-    const auto at = name == "partition" ? s.find(sign) : s.rfind(sign);
     if (sign.empty()) return unclear(a.at, a.end);
+    const auto at = find(s, sign) == std::string::npos ? std::string::npos
+                    : name == "partition"              ? s.find(sign)
+                                                       : s.rfind(sign);
     if (at == std::string::npos)
       out = name == "partition" ? std::vector<Val>{self, text("", a.at), text("", a.at)}
                                 : std::vector<Val>{text("", a.at), text("", a.at), self};
@@ -87,6 +87,7 @@ std::optional<Val> Follower::text_pieces(const std::string& name, const Val& sel
   if (!sign->known_text() || sign->text->text.empty() || !self.known_text()) return unclear(a.at, a.end);
   const std::string& between = sign->text->text;
   std::vector<std::size_t> cuts;
+  (void)find(s, between);  // as dear as all of them
   for (auto at = s.find(between); at != std::string::npos; at = s.find(between, at + between.size()))
     cuts.push_back(at);
   if (std::ssize(cuts) > limit) {
@@ -147,13 +148,13 @@ std::optional<Val> Follower::text_changed(const std::string& name, const Val& se
     if (a.values.size() != 2 || arg(0) == nullptr || arg(0)->empty()) return unclear(a.at, a.end);
     ShellText out;
     std::size_t from = 0;
+    (void)find(s, *arg(0));  // as dear as all of them
     for (auto at = s.find(*arg(0)); at != std::string::npos; at = s.find(*arg(0), from)) {
-      append(out, sources::slice(t, from, at));
-      append(out, text_or_hole(a.values[1], a.at));
+      add(out, sources::slice(t, from, at));
+      add(out, text_or_hole(a.values[1], a.at));
       from = at + arg(0)->size();
-      spend(out.text.size() / 16 + 1);
     }
-    append(out, sources::slice(t, from, s.size()));
+    add(out, sources::slice(t, from, s.size()));
     return text(std::move(out));
   }
   if (name == "zfill" || name == "ljust" || name == "rjust" || name == "center") {
@@ -177,6 +178,7 @@ std::optional<Val> Follower::text_asked(const std::string& name, const Val& self
     std::vector<Val> all = {a.values[0]};
     if (a.values[0].is(Kind::kTuple)) all = a.values[0].object->now.items;
     for (const Val& one : all) {
+      spend_bytes(one.is(Kind::kText) ? one.text->text.size() : 0);
       if (!one.known_text()) return unclear(a.at, a.end);
       const std::string& part = one.text->text;
       const bool front = name == "startswith";
@@ -192,6 +194,7 @@ std::optional<Val> Follower::text_asked(const std::string& name, const Val& self
   if (name == "find" || name == "rfind" || name == "index" || name == "count") {
     if (a.values.size() != 1 || !a.values[0].known_text()) return unclear(a.at, a.end);
     const std::string& part = a.values[0].text->text;
+    (void)find(s, part);  // as dear as all of them
     if (name == "count") {
       if (part.empty()) return unclear(a.at, a.end);
       std::int64_t n = 0;
@@ -224,14 +227,17 @@ Val Follower::format_call(const ShellText& format, Arguments& a) {
   for (std::size_t i = 0; i < s.size(); ++i) {
     const bool twice = i + 1 < s.size() && s[i + 1] == s[i];
     if ((s[i] == '{' || s[i] == '}') && twice) {
-      append(out, sources::slice(format, i, i + 1));
+      add(out, sources::slice(format, i, i + 1));
       ++i;
       continue;
     }
     if (s[i] != '{') {
-      append(out, sources::slice(format, i, i + 1));
+      const std::size_t sign = std::min(s.find_first_of("{}", i + 1), s.size());
+      add(out, sources::slice(format, i, sign));
+      i = sign - 1;
       continue;
     }
+    spend(a.keys.size() / 8 + 1);  // among which it is sought
     const auto close = s.find('}', i);
     if (close == std::string::npos) throw Thrown{instance("ValueError"), a.at};
     const std::string field = s.substr(i + 1, close - i - 1);
@@ -247,8 +253,7 @@ Val Follower::format_call(const ShellText& format, Arguments& a) {
     if (v == nullptr && a.more.empty()) throw Thrown{instance("KeyError"), a.at};
     if (v == nullptr || is_many(*v)) return unclear(a.at, a.end);
     const Val field_value = spec.empty() || v->is(Kind::kUnknown) ? *v : formatted(*v, spec, a.at);
-    append(out, text_or_hole(field_value, a.at));
-    spend(out.text.size() / 16 + 1);
+    add(out, text_or_hole(field_value, a.at));
     i = close;
   }
   return text(std::move(out));
@@ -272,6 +277,7 @@ Val Follower::text_method(const std::string& name, const Val& self, Arguments& a
                    name == "zfill"
                ? unclear(a.at, a.end)
                : self;
+  spend_bytes(self.text->text.size());
   if (auto out = text_pieces(name, self, a)) return *out;
   if (auto out = text_changed(name, self, a)) return *out;
   if (auto out = text_asked(name, self, a)) return *out;
@@ -311,12 +317,13 @@ Val Follower::list_method(const std::string& name, const Val& self, Arguments& a
   const auto size = std::ssize(items);
   if (name == "append" && a.values.size() == 1) {
     items.push_back(a.values[0]);
-    spend(1);
+    spend_bytes(2 * sizeof(Val));
     return none();
   }
   if (name == "extend" && a.values.size() == 1) {
     const auto more = items_of(a.values[0], a.at);
     if (more) {
+      spend_bytes(more->size() * sizeof(Val));
       items.insert(items.end(), more->begin(), more->end());
     } else {
       Val many = a.values[0].is(Kind::kUnknown) ? a.values[0] : unclear(a.at, a.end);
@@ -327,6 +334,7 @@ Val Follower::list_method(const std::string& name, const Val& self, Arguments& a
     }
     return none();
   }
+  spend_items(items);
   if (name == "clear") {
     items.clear();
     return none();
@@ -403,14 +411,17 @@ void Follower::set_entry(Object* dict, const Val& key, Val v, std::size_t at) {
   }
   if (Val* found = entry(dict, key))
     *found = std::move(v);
-  else
+  else {
+    spend_bytes(4 * sizeof(Val));
     dict->now.pairs.emplace_back(key, std::move(v));
+  }
 }
 
 void Follower::update(Object* dict, const Val& more, std::size_t at) {
   touch(dict);
   const auto lost = [&] { lose(dict, fmt::format("what is taken over at line {} is not known here", line(at)), at); };
   if (more.is(Kind::kDict)) {
+    spend(2 * more.object->now.pairs.size());
     const auto pairs = more.object->now.pairs;
     const bool ordered = more.object->now.open == kNoOrder;
     if (!more.object->now.open.empty() && !ordered) lose(dict, more.object->now.open, at);
@@ -438,6 +449,7 @@ void Follower::update(Object* dict, const Val& more, std::size_t at) {
 
 // What the environment of where the program runs has wins over what `dict` had.
 void Follower::environment_over(Object* dict, const Val& environment, std::size_t at) {
+  spend(2 * dict->now.pairs.size());
   const auto pairs = dict->now.pairs;
   for (const auto& [key, v] : pairs) {
     if (!key.known_text() || v.is(Kind::kUnknown) || v.is(Kind::kGone)) continue;
@@ -451,7 +463,7 @@ Val Follower::dict_method(const std::string& name, const Val& self, Arguments& a
   const auto copy_of = [&] {
     Val out = {.kind = Kind::kDict, .object = make()};
     out.object->now = dict->now;
-    spend(dict->now.pairs.size());
+    spend_bytes(2 * sizeof(Val) * dict->now.pairs.size());
     return out;
   };
   if (name == "copy") return copy_of();

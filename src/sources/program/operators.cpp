@@ -39,11 +39,13 @@ std::optional<bool> Follower::truth(const Val& v) {
     case Kind::kSet: {
       const auto& items = v.object->now.items;
       if (items.empty()) return false;
+      spend_items(items);
       return std::all_of(items.begin(), items.end(), is_many) ? std::nullopt : std::optional(true);
     }
     case Kind::kDict: {
       if (v.object->now.inherits) return true;
       const auto& pairs = v.object->now.pairs;
+      spend(pairs.size() / 8 + 1);
       const bool some = std::any_of(pairs.begin(), pairs.end(), [](const auto& one) {
         return !one.second.is(Kind::kGone) && !one.second.is(Kind::kUnknown);
       });
@@ -78,16 +80,20 @@ std::optional<bool> Follower::equal(const Val& a, const Val& b, int depth) const
     return instance && !none ? std::nullopt : std::optional(false);
   }
   if (a.is(Kind::kText)) {
-    if (a.known_text() && b.known_text()) return a.text->text == b.text->text;
-    return std::nullopt;
+    if (!a.known_text() || !b.known_text()) return std::nullopt;
+    spend_bytes(std::min(a.text->text.size(), b.text->text.size()));
+    return a.text->text == b.text->text;
   }
   if (a.is(Kind::kNone)) return true;
   if (a.is(Kind::kList) || a.is(Kind::kTuple)) {
     const auto& x = a.object->now.items;
     const auto& y = b.object->now.items;
+    spend_items(x);
+    spend_items(y);
     if (std::any_of(x.begin(), x.end(), is_many) || std::any_of(y.begin(), y.end(), is_many)) return std::nullopt;
     if (x.size() != y.size()) return false;
     for (std::size_t i = 0; i < x.size(); ++i) {
+      spend(1);
       const auto one = equal(x[i], y[i], depth + 1);
       if (one != std::optional(true)) return one;
     }
@@ -109,6 +115,7 @@ std::optional<bool> Follower::less(const Val& a, const Val& b) const {
     const auto& x = a.object->now.items;
     const auto& y = b.object->now.items;
     for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i) {
+      spend(1);
       const auto one = equal(x[i], y[i]);
       if (!one) return std::nullopt;
       if (!*one) return less(x[i], y[i]);
@@ -121,7 +128,7 @@ std::optional<bool> Follower::less(const Val& a, const Val& b) const {
 std::optional<bool> Follower::contains(const Val& all, const Val& one) {
   if (all.is(Kind::kText)) {
     if (!one.known_text()) return std::nullopt;
-    if (all.text->text.find(one.text->text) != std::string::npos && !one.text->text.empty()) return true;
+    if (!one.text->text.empty() && find(all.text->text, one.text->text) != std::string::npos) return true;
     return all.known_text() ? std::optional(one.text->text.empty()) : std::nullopt;
   }
   if (all.is(Kind::kDict)) {
@@ -237,7 +244,7 @@ Val Follower::repeated(const Val& a, const Val& times, std::size_t begin, std::s
   spend(size * static_cast<std::size_t>(n) + 1);
   if (a.is(Kind::kText)) {
     ShellText out;
-    for (std::int64_t i = 0; i < n; ++i) append(out, *a.text);
+    for (std::int64_t i = 0; i < n; ++i) add(out, *a.text);
     return text(std::move(out));
   }
   std::vector<Val> out;
@@ -252,9 +259,7 @@ Val Follower::binary(const std::string& op, const Val& a, const Val& b, std::siz
   if (op == "+" && (a.is(Kind::kText) || b.is(Kind::kText))) {
     if ((a.is(Kind::kText) || a.is(Kind::kUnknown)) && (b.is(Kind::kText) || b.is(Kind::kUnknown))) {
       ShellText out = text_or_hole(a, begin);
-      const ShellText more = text_or_hole(b, begin);
-      spend((out.text.size() + more.text.size()) / 8 + 1);
-      append(out, more);
+      add(out, text_or_hole(b, begin));
       return text(std::move(out));
     }
     throw Thrown{instance("TypeError"), begin};
@@ -274,7 +279,7 @@ Val Follower::binary(const std::string& op, const Val& a, const Val& b, std::siz
         continue;
       }
       if (names_server(*one)) used_.insert(one->object);
-      spend(one->object->now.items.size());
+      spend_bytes(one->object->now.items.size() * sizeof(Val));
       out.insert(out.end(), one->object->now.items.begin(), one->object->now.items.end());
     }
     return list_of(std::move(out), list_a ? a.kind : b.kind);
@@ -291,6 +296,7 @@ Val Follower::binary(const std::string& op, const Val& a, const Val& b, std::siz
   }
   if (op == "|" && a.is(Kind::kDict) && b.is(Kind::kDict)) {
     Val out = a;
+    spend(2 * a.object->now.pairs.size());
     out.object = make();
     out.object->now = a.object->now;
     update(out.object, b, begin);
@@ -303,6 +309,7 @@ Val Follower::binary(const std::string& op, const Val& a, const Val& b, std::siz
 
 std::optional<std::string> Follower::repr(const Val& v, int depth) const {
   if (depth > 8) return std::nullopt;
+  spend(1);
   switch (v.kind) {
     case Kind::kNone:
       return "None";
@@ -313,13 +320,16 @@ std::optional<std::string> Follower::repr(const Val& v, int depth) const {
     case Kind::kFloat:
       return python_float_repr(v.number);
     case Kind::kText:
-      return v.known_text() ? std::optional(Value(v.text->text).repr()) : std::nullopt;
+      if (!v.known_text()) return std::nullopt;
+      spend_text(v.text->text.size());
+      return Value(v.text->text).repr();
     case Kind::kList:
     case Kind::kTuple: {
       std::string out;
       for (const Val& item : v.object->now.items) {
         const auto one = repr(item, depth + 1);
         if (!one || out.size() > 100'000) return std::nullopt;
+        spend_bytes(one->size());
         out += (out.empty() ? "" : ", ") + *one;
       }
       if (v.is(Kind::kList)) return "[" + out + "]";
@@ -332,6 +342,7 @@ std::optional<std::string> Follower::repr(const Val& v, int depth) const {
         const auto k = repr(key, depth + 1);
         const auto x = repr(value, depth + 1);
         if (!k || !x || out.size() > 100'000) return std::nullopt;
+        spend_bytes(k->size() + x->size());
         out += (out.empty() ? "" : ", ") + *k + ": " + *x;
       }
       return "{" + out + "}";
@@ -407,7 +418,9 @@ Val Follower::percent(const ShellText& format, const Val& values, std::size_t at
   const std::string& s = format.text;
   for (std::size_t i = 0; i < s.size(); ++i) {
     if (s[i] != '%') {
-      append(out, sources::slice(format, i, i + 1));
+      const std::size_t sign = std::min(s.find('%', i), s.size());
+      add(out, sources::slice(format, i, sign));
+      i = sign - 1;
       continue;
     }
     std::size_t end = i + 1;
@@ -424,7 +437,7 @@ Val Follower::percent(const ShellText& format, const Val& values, std::size_t at
     const std::string how = s.substr(spec, end - spec);
     i = end;
     if (kind == '%' && how.empty()) {
-      append(out, sources::slice(format, end, end + 1));
+      add(out, sources::slice(format, end, end + 1));
       continue;
     }
     if (!v && next >= all.size()) throw Thrown{instance("TypeError"), at};
@@ -432,11 +445,11 @@ Val Follower::percent(const ShellText& format, const Val& values, std::size_t at
     const bool number_kind = std::string_view("dieEfFgGxXo").find(kind) != std::string_view::npos;
     if (kind == 'r') {
       const auto written = repr(*v);
-      append(out, written ? *text(*written, at).text : hole(*v, at));
+      add(out, written ? *text(*written, at).text : hole(*v, at));
     } else if (kind == 's' && how.empty()) {
-      append(out, text_or_hole(*v, at));
+      add(out, text_or_hole(*v, at));
     } else if (v->is(Kind::kUnknown)) {
-      append(out, hole(*v, at));
+      add(out, hole(*v, at));
     } else if (number_kind && numeric(*v)) {
       if (how.find('-') != std::string::npos) return unclear(at, at);
       const bool integral = kind == 'd' || kind == 'i';
@@ -444,7 +457,7 @@ Val Follower::percent(const ShellText& format, const Val& values, std::size_t at
       if (n.is(Kind::kBool)) n.kind = Kind::kInt;
       const Val written = how.empty() && integral ? text(std::to_string(n.integer), at)
                                                   : formatted(n, how + (kind == 'i' ? 'd' : kind), at);
-      append(out, text_or_hole(written, at));
+      add(out, text_or_hole(written, at));
     } else {
       return unclear(at, at);
     }

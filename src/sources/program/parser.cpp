@@ -77,7 +77,11 @@ Expr& Parser::make(Expr::Kind kind, std::size_t begin) {
 
 const Expr* Parser::done(Expr& node) {
   node.end = last_end();
-  for (const Expr* kid : node.kids) node.depth = std::max(node.depth, kid == nullptr ? 0 : kid->depth + 1);
+  int right = 0;  // a and b and c is a and (b and (c))
+  for (const Expr* kid : node.kids) {
+    node.depth = std::max(node.depth, kid == nullptr ? 0 : kid->depth + 1 + right);
+    if (node.kind == Expr::Kind::kBoolean && right <= limits::kTreeDepth) ++right;
+  }
   for (const Argument& one : node.arguments) node.depth = std::max(node.depth, one.value->depth + 1);
   if (node.depth > limits::kTreeDepth) throw Fault{};
   return &node;

@@ -392,7 +392,9 @@ std::vector<TextPart> Parser::format_parts(const ShellText& text, int depth) {
     } else if (all[i] == '}') {
       throw Fault{};
     } else {
-      append(out.back().text, sources::slice(text, i, i + 1));
+      const std::size_t end = std::min(all.find_first_of("{}", i), all.size());
+      append(out.back().text, sources::slice(text, i, end));
+      i = end - 1;
     }
   }
   return out;

@@ -21,6 +21,8 @@ bool is_one_of(std::string_view word, const std::array<std::string_view, N>& lis
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
+constexpr std::size_t kStartSteps = 200;  // to look at what is started, and to keep it
+
 constexpr std::array<std::string_view, 5> kProcesses = {"subprocess.run", "subprocess.Popen", "subprocess.call",
                                                         "subprocess.check_call", "subprocess.check_output"};
 constexpr std::array<std::string_view, 8> kShells = {"os.system",
@@ -38,11 +40,13 @@ bool Follower::names_server(const Val& v, int depth) const {
   if (depth > 1) return false;
   if (v.is(Kind::kText)) {
     const std::string& s = v.text->text;
+    spend_bytes(4 * s.size());  // gone through three times, letter by letter
     return s == "sglang.launch_server" || s.find("sglang.launch_server ") != std::string::npos ||
            s.find("sglang serve ") != std::string::npos;
   }
   if (!v.is(Kind::kList) && !v.is(Kind::kTuple)) return false;
   const auto& items = v.object->now.items;
+  spend_items(items);
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (!items[i].is(Kind::kText)) continue;
     const std::string& s = items[i].text->text;
@@ -65,6 +69,7 @@ ShellWord Follower::word(const ShellText& t, const Val& v, std::size_t at) const
 }
 
 void Follower::add_word(const Val& v, std::vector<ShellWord>& out, RunContext& context, bool texts_alone) {
+  spend_bytes(sizeof(ShellWord));
   const std::size_t at = v.begin;
   const bool path = v.is(Kind::kInstance) && v.object->name == "pathlib.Path";
   if (v.is(Kind::kUnknown)) {
@@ -85,6 +90,7 @@ void Follower::environment(const Val& dict, RunContext& context, bool own) {
     if (source_.environment != nullptr) context.env = *source_.environment;
   }
   for (const auto& [key, v] : dict.object->now.pairs) {
+    spend(4);
     if (!key.known_text()) continue;
     if (v.is(Kind::kGone))
       context.env.erase(key.text->text);
@@ -97,6 +103,7 @@ void Follower::environment(const Val& dict, RunContext& context, bool own) {
 }
 
 RunContext Follower::context(Arguments& a) {
+  spend(kStartSteps);
   RunContext out;
   if (!doubt_.empty()) out.unknown.push_back({doubt_, a.at, {}});
   out.defaults = defaults_;
@@ -107,6 +114,7 @@ RunContext Follower::context(Arguments& a) {
   std::vector<std::string> when;
   for (const auto* list : {&conditions_, &endings_}) {
     for (const std::string& one : *list) {
+      spend(when.size() / 4 + 1);
       if (std::find(when.begin(), when.end(), one) == when.end()) when.push_back(one);
     }
   }
@@ -139,7 +147,10 @@ void Follower::start_words(const Val& all, Arguments& a, std::size_t drop) {
   spend(words.size());
   if (forever_ > 0) {
     std::string key = std::to_string(a.at);
-    for (const ShellWord& one : words) key += '\0' + one.text;
+    for (const ShellWord& one : words) {
+      spend_bytes(one.text.size());
+      key += '\0' + one.text;
+    }
     if (!once_.insert(key).second) return;
   }
   finder_.words(words, where);
@@ -147,9 +158,10 @@ void Follower::start_words(const Val& all, Arguments& a, std::size_t drop) {
 
 void Follower::start_shell(const Val& v, Arguments& a) {
   if (quiet_ > 0) return;
-  const RunContext where = context(a);
   if (!v.is(Kind::kText)) return;
+  spend_bytes(v.text->text.size());
   if (v.text->text.find("sglang") == std::string::npos && v.known_text()) return;
+  const RunContext where = context(a);
   if (forever_ > 0 && !once_.insert(std::to_string(a.at) + v.text->text).second) return;
   spend(v.text->text.size() + 1);
   auto done = finder_.script(*v.text, where);
@@ -248,6 +260,7 @@ bool Follower::start_unknown(const std::string& name, Arguments& a) {
   Arguments inner = a;
   if (const Val* env = a.key("env"); env != nullptr && env->is(Kind::kDict)) {
     Val beside = {.kind = Kind::kDict, .object = make()};
+    spend(2 * environ_->now.pairs.size());
     beside.object->now = environ_->now;
     for (const auto& [key, v] : env->object->now.pairs) set_entry(beside.object, key, v, a.at);
     if (!env->object->now.open.empty()) beside.object->now.open = env->object->now.open;
@@ -273,6 +286,7 @@ void Follower::option(const std::string& name, const Val& v, std::size_t at, std
   std::string flag = "--" + name;
   std::replace(flag.begin(), flag.end(), '_', '-');
   const std::size_t size = flag.size();
+  spend_text(size);
   words.push_back({{std::move(flag), std::vector<std::size_t>(size, at), {}}, at, at + name.size()});
   if (v.is(Kind::kBool)) return;
   if (v.is(Kind::kList) || v.is(Kind::kTuple)) {
@@ -297,8 +311,10 @@ void Follower::engine(Arguments& a) {
     // Where the name stands: in front of its value.
     std::size_t at = a.at;
     if (v.begin > a.at) {
-      const auto place = source_.text.rfind(name, v.begin);
-      if (place != std::string_view::npos && place > a.at) at = place;
+      const auto place = source_.text.substr(a.at, v.begin - a.at).rfind(name);
+      const bool stands = place != std::string_view::npos && place > 0;
+      spend_bytes(v.begin - a.at - (stands ? place : 0));
+      if (stands) at = a.at + place;
     }
     option(name, v, at, words, where);
   }
@@ -383,6 +399,7 @@ void Follower::left_lists() {
     if (used_.contains(object)) continue;
     Val all = {.kind = Kind::kList, .object = object};
     std::string key;
+    spend(object->now.items.size());
     for (const Val& item : object->now.items) key += std::to_string(item.begin) + ",";
     if (!told.insert(key).second) continue;
     Arguments a;

@@ -16,12 +16,14 @@ std::size_t size_of(const Content& content) {
 
 Follower::StatePtr Follower::take() {
   auto out = std::make_shared<State>();
+  spend_bytes(sizeof(State) + alive_.size());
   alive_.push_back(out.get());
   held_.push_back(out);
   return out;
 }
 
 void Follower::drop(const StatePtr& state) {
+  spend_bytes(alive_.size() * sizeof(StatePtr));
   std::erase(alive_, state.get());
   std::erase(held_, state);
 }
@@ -48,6 +50,7 @@ void Follower::turn_to(const StatePtr& state) {
 bool Follower::same(const Val& a, const Val& b, int depth) const {
   if (a.kind == Val::Kind::kUnknown && b.kind == Val::Kind::kUnknown) return a.mystery->many == b.mystery->many;
   if (a.kind != b.kind || depth > 8) return false;
+  if (a.object != nullptr && a.object == b.object) return true;
   switch (a.kind) {
     case Val::Kind::kBool:
     case Val::Kind::kInt:
@@ -55,8 +58,10 @@ bool Follower::same(const Val& a, const Val& b, int depth) const {
     case Val::Kind::kFloat:
       return a.number == b.number;
     case Val::Kind::kText:
+      if (a.text == b.text) return true;
       return a.text->text == b.text->text && a.text->unknowns.size() == b.text->unknowns.size();
     case Val::Kind::kTuple:
+      spend_items(a.object->now.items);
       return std::equal(a.object->now.items.begin(), a.object->now.items.end(), b.object->now.items.begin(),
                         b.object->now.items.end(), [&](const Val& x, const Val& y) { return same(x, y, depth + 1); });
     case Val::Kind::kNative:
@@ -73,6 +78,7 @@ bool Follower::same(const Val& a, const Val& b, int depth) const {
 
 Val Follower::merged(const Val& a, const Val& b, const std::string& name, const std::string& why, std::size_t at) {
   if (same(a, b)) return a;
+  const Deeper deeper(*this);
   const bool lists = a.kind == b.kind && (a.is(Val::Kind::kList) || a.is(Val::Kind::kTuple));
   if (lists && a.object->bases.empty()) {
     Val out = list_of(merged_items(a.object->now.items, b.object->now.items, why, at), a.kind);
