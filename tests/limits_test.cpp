@@ -245,6 +245,9 @@ TEST(Limits, ProgramsOfPythonThatAreDeep) {
        steps}};
   for (const auto& [text, words] : rows) {
     expect_bounded("check --no-kernel " + dir.file("serve.py", text + kPythonLaunch), words);
+    const ToolRun small =
+        run_command_line("ulimit -s 1024; xpu-preflight check --no-kernel " + dir.path() + "/serve.py");
+    EXPECT_LT(small.status, 3) << text.substr(0, 80);  // a stack of 1 MB, as some services have
   }
 }
 

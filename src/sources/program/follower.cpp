@@ -62,6 +62,7 @@ Object* Follower::make() {
 }
 
 Result<bool> Follower::run() {
+  stack_ = stack_place();
   try {
     (void)run(program_.body);
     unfinished();

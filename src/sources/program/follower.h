@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "src/base/limits.h"
+#include "src/base/stack_room.h"
 #include "src/sources/launch_finder.h"
 #include "src/sources/program/value.h"
 #include "src/sources/readers/readers.h"
@@ -278,7 +279,8 @@ class Follower {
   class Deeper {
    public:
     explicit Deeper(const Follower& follower) : follower_(follower) {
-      if (follower_.levels_ >= limits::kProgramLevels) throw Exhausted{};
+      const bool fits = follower_.stack_ - std::min(follower_.stack_, stack_place()) < stack_room();
+      if (follower_.levels_ >= limits::kProgramLevels || !fits) throw Exhausted{};
       ++follower_.levels_;
     }
     ~Deeper() { --follower_.levels_; }
@@ -322,6 +324,7 @@ class Follower {
   std::size_t doubts_ = 0;  // what may have failed so far
   mutable std::size_t steps_ = limits::kProgramSteps;
   mutable int levels_ = 0;
+  std::uintptr_t stack_ = stack_place();  // where it began
   std::optional<Error> error_;
 };
 
