@@ -228,6 +228,7 @@ class Follower {
   std::optional<Val> start_process(const std::string& name, Arguments& a);
   std::optional<Val> start_by_words(const std::string& name, Arguments& a);
   std::optional<Val> start_server(const std::string& name, Arguments& a);
+  void tell_other_server(const std::string& name, const Arguments& a);
   bool start_unknown(const std::string& name, Arguments& a);
   void start_shell(const Val& text, Arguments& a);
   void start_words(const Val& words, Arguments& a, std::size_t drop = 0);

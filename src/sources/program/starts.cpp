@@ -34,6 +34,12 @@ constexpr std::array<std::string_view, 8> kShells = {"os.system",
                                                      "sglang.utils.execute_shell_command",
                                                      "pexpect.spawn"};
 
+// A name that is imported from SGLang, or from nowhere; its diffusion servers have options of their own.
+bool is_sglangs(std::string_view name) {
+  const bool diffusion = name.starts_with("sglang.multimodal_gen.");
+  return name.find('.') == std::string_view::npos || (name.starts_with("sglang.") && !diffusion);
+}
+
 }  // namespace
 
 bool Follower::names_server(const Val& v, int depth) const {
@@ -353,12 +359,25 @@ void Follower::test_server(Arguments& a) {
   finder_.arguments(words, where);
 }
 
+// A helper of another program, or one that is SGLang's by its name alone.
+void Follower::tell_other_server(const std::string& name, const Arguments& a) {
+  if (quiet_ > 0 || !once_.insert(fmt::format("{} at {}", name, a.at)).second) return;
+  const std::string_view last = last_name(name);
+  const std::string_view package = std::string_view(name).substr(0, name.size() - last.size() - 1);
+  const std::string from = package.find_first_not_of('.') == std::string_view::npos ? "beside this program"
+                                                                                    : fmt::format("from {}", package);
+  finder_.note({"SH004", fmt::format("{} is imported {}: what it starts is not known here", last, from), a.at});
+}
+
 std::optional<Val> Follower::start_server(const std::string& name, Arguments& a) {
   const std::string_view last = last_name(name);
-  const bool sglangs = name.starts_with("sglang.") || name == last;
+  if (!is_sglangs(name)) {
+    if (last == "popen_launch_server") tell_other_server(name, a);
+    return std::nullopt;
+  }
   const bool runtime = last == "Runtime" && name.starts_with("sglang.");
   if (runtime) std::erase_if(a.keys, [](const auto& key) { return key.first == "launch_timeout"; });
-  if (((last == "Engine" || last == "ServerArgs") && sglangs) || runtime) {
+  if (last == "Engine" || last == "ServerArgs" || runtime) {
     const bool made_elsewhere =
         a.values.empty() && a.more.empty() && a.keys.size() == 1 && a.keys[0].first == "server_args";
     if (!made_elsewhere && (!a.keys.empty() || !a.more.empty() || !a.values.empty())) engine(a);
