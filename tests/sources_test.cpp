@@ -209,6 +209,30 @@ TEST(Sources, WhatMayHaveChangedIsAskedForByItsName) {
   }
 }
 
+// As the program calls it.
+TEST(Sources, WhatIsImportedIsAskedForByItsName) {
+  const std::pair<const char*, const char*> imports[] = {
+      {"from conf import TP", "TP"},
+      {"from conf import SIZE as TP", "TP"},
+      {"import a.conf as c", "c.TP"},
+      {"from .models import sizes", "sizes.TP"},
+      {"from conf import SIZE\nclass c: TP = SIZE", "SIZE"},
+      {"from conf import SIZE\nclass c: TP = SIZE", "c.TP"},
+  };
+  for (const auto& [import, name] : imports) {
+    const std::string value = std::string(import).find("class") == std::string::npos ? name : "c.TP";
+    const std::string program = fmt::format(
+        "import os\n{}\nos.system('python -m sglang.launch_server --model-path m --tp ' + str({}))\n", import, value);
+    const auto asked = read_launches(program, {}, "run.py");
+    ASSERT_TRUE(asked) << asked.error().text();
+    ASSERT_EQ(asked->front().unknown.size(), 1U) << program;
+    EXPECT_NE(asked->front().unknown[0].what.find("give it with --set"), std::string::npos) << program;
+    const auto given = read_launches(program, {{name, "8"}}, "run.py");
+    ASSERT_TRUE(given) << given.error().text();
+    EXPECT_EQ(given->front().argv.back(), "8") << program;
+  }
+}
+
 // A container's words are its command and its arguments; what else an unknown call makes of a command is asked about.
 TEST(Sources, ACommandHandedOverWithOtherWordsIsNotAllOfThem) {
   const std::string launch = "['python3', '-m', 'sglang.launch_server']";

@@ -56,7 +56,7 @@ std::optional<Val> Follower::conversion(const std::string& name, Arguments& a) {
   }
   if (name != "int" && name != "float" && name != "bool" && name != "str" && name != "repr") return std::nullopt;
   if (a.values.size() != 1) return a.values.empty() && name == "str" ? text("", a.at) : unclear(a.at, a.end);
-  const Val& v = a.values[0];
+  const Val v = asked(a.values[0]);
   if (name == "str") return str(v, a.at);
   if (v.is(Kind::kUnknown) || (v.is(Kind::kText) && !v.known_text())) {
     ++doubts_;

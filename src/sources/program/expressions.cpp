@@ -162,6 +162,7 @@ Val Follower::value_of(const Expr& e) {
     case Expr::Kind::kAttribute: {
       const Val base = value(*e.kids[0]);
       Val out = attribute(base, e.name, e);
+      if (out.is(Val::Kind::kNative) && source_.given.contains(shown(e.begin, e.end))) out = asked(out);
       return out.is(Val::Kind::kUnknown) ? given_or(std::move(out), shown(e.begin, e.end)) : out;
     }
     case Expr::Kind::kSubscript:
@@ -241,6 +242,25 @@ Val Follower::given_or(Val found, const std::string& name) {
     found.mystery = mystery;
   }
   return found;
+}
+
+// A name of a library, where its value is asked for.
+Val Follower::asked(const Val& v) {
+  const std::string name = v.is(Val::Kind::kNative) && v.object->bound.empty() ? v.object->name : std::string();
+  const auto dot = name.rfind('.');
+  if (dot == std::string::npos) return v;
+  const std::string& as = v.object->imported_as.empty() ? name : v.object->imported_as;
+  const std::string_view package = std::string_view(name).substr(0, dot);
+  const bool own = package.find_first_not_of('.') == std::string_view::npos;
+  const std::string what = as.find('.') != std::string::npos
+                               ? fmt::format("{} is computed where the program runs", as)
+                               : fmt::format("{} is imported from {}", as, own ? "its own package" : package);
+  auto mystery = std::make_shared<const Mystery>(Mystery{what, v.begin, as});
+  Val out{.kind = Val::Kind::kUnknown, .mystery = std::move(mystery)};
+  out = given_or(std::move(out), name);
+  out.begin = v.begin;
+  out.end = v.end;
+  return out;
 }
 
 Val Follower::name_value(const Expr& e) {
@@ -565,7 +585,10 @@ Val Follower::attribute(const Val& base, const std::string& name, const Expr& e)
       const std::string full = base.object->name + "." + name;
       const auto changed = globals_->now.names.find("." + full);
       if (changed != globals_->now.names.end()) return changed->second;
-      return imported(full, e.begin);
+      Val out = imported(full, e.begin);
+      const std::string& as = base.object->imported_as;
+      if (out.is(Val::Kind::kNative) && !as.empty()) out.object->imported_as = as + "." + name;
+      return out;
     }
     case Val::Kind::kText:
       return method("str." + name, base);
@@ -636,7 +659,8 @@ Val Follower::subscript(const Expr& e) {
   const Val base = value(*e.kids[0]);
   if (e.kids[1]->kind == Expr::Kind::kSlice) return slice(base, *e.kids[1]);
   const Val index = value(*e.kids[1]);
-  if (base.is(Val::Kind::kNative) && base.object->bound.empty()) return base;  // list[str]
+  const bool entry = index.whole() || index.is(Val::Kind::kText) || index.is(Val::Kind::kUnknown);
+  if (base.is(Val::Kind::kNative) && base.object->bound.empty() && !entry) return base;  // list[str]
   if (base.is(Val::Kind::kClass)) {
     if (index.known_text()) {
       bool open = false;

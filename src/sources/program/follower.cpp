@@ -859,7 +859,9 @@ void Follower::import(const Stmt& one) {
     const bool renamed = !one.names[i + 1].empty();
     const std::string known = renamed ? one.names[i + 1] : name.substr(0, name.find('.'));
     touch(locals_);
-    locals_->now.names[known] = native(renamed ? name : known);
+    Val bound = native(renamed ? name : known);
+    bound.object->imported_as = known;
+    locals_->now.names[known] = std::move(bound);
     ++doubts_;
   }
 }
@@ -874,7 +876,9 @@ void Follower::import_from(const Stmt& one) {
     }
     touch(locals_);
     const std::string known = one.names[i + 1].empty() ? name : one.names[i + 1];
-    locals_->now.names[known] = imported(one.name + "." + name, one.begin);
+    Val bound = imported(one.name + "." + name, one.begin);
+    if (bound.is(Val::Kind::kNative)) bound.object->imported_as = known;
+    locals_->now.names[known] = std::move(bound);
     ++doubts_;
   }
 }

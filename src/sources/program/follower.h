@@ -113,6 +113,7 @@ class Follower {
   Val value_of(const Expr& e);
   Val name_value(const Expr& e);
   Val given_or(Val found, const std::string& name);
+  Val asked(const Val& v);
   Val number(const Expr& e) const;
   Val text_value(const Expr& e);
   void add_parts(const std::vector<TextPart>& parts, ShellText& out, std::size_t at);

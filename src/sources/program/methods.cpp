@@ -25,7 +25,7 @@ Val Follower::joined(const Val& self, Arguments& a) {
   ShellText out;
   for (std::size_t i = 0; i < items->size(); ++i) {
     if (i > 0) add(out, *self.text);
-    const Val& item = (*items)[i];
+    const Val item = asked((*items)[i]);
     if (!item.is(Kind::kText) && !item.is(Kind::kUnknown)) throw Thrown{instance("TypeError"), a.at};
     add(out, item.is(Kind::kText) ? *item.text : hole(item, a.at));
   }

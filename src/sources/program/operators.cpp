@@ -61,6 +61,9 @@ std::optional<bool> Follower::truth(const Val& v) {
                                                    class_member(v.object->of, "__len__", open) != nullptr);
       return own || open ? std::nullopt : std::optional(true);
     }
+    case Kind::kNative:
+      if (const Val named = asked(v); !named.is(Kind::kNative)) return truth(named);
+      return std::nullopt;
     default:
       return std::nullopt;
   }
@@ -160,7 +163,9 @@ std::optional<bool> Follower::contains(const Val& all, const Val& one) {
   return out;
 }
 
-std::optional<bool> Follower::compare(const std::string& op, const Val& left, const Val& right) {
+std::optional<bool> Follower::compare(const std::string& op, const Val& first, const Val& second) {
+  const Val left = asked(first);
+  const Val right = asked(second);
   const bool asks = op == "==" || op == "!=" || op == "is" || op == "is not" || op == "in" || op == "not in";
   const Val a = asks && is_unset(left) ? none() : left;
   const Val b = asks && is_unset(right) ? none() : right;
@@ -253,7 +258,9 @@ Val Follower::repeated(const Val& a, const Val& times, std::size_t begin, std::s
   return list_of(std::move(out), a.kind);
 }
 
-Val Follower::binary(const std::string& op, const Val& a, const Val& b, std::size_t begin, std::size_t end) {
+Val Follower::binary(const std::string& op, const Val& left, const Val& right, std::size_t begin, std::size_t end) {
+  const Val a = asked(left);
+  const Val b = asked(right);
   if (numeric(a) && numeric(b)) return arithmetic(op, a, b, begin, end);
   if (a.is(Kind::kText) && op == "%") return percent(*a.text, b, begin);
   if (op == "+" && (a.is(Kind::kText) || b.is(Kind::kText))) {
@@ -273,6 +280,7 @@ Val Follower::binary(const std::string& op, const Val& a, const Val& b, std::siz
       if (one->is(Kind::kUnknown)) {
         auto mystery = std::make_shared<Mystery>(*one->mystery);
         mystery->many = true;
+        mystery->name.clear();  // words are not given so
         Val many = *one;
         many.mystery = mystery;
         out.push_back(many);
@@ -366,6 +374,7 @@ Val Follower::str(const Val& v, std::size_t at) {
   }
   if (const auto written = repr(v)) return text(*written, v.begin < v.end ? v.begin : at);
   if (v.is(Kind::kUnknown)) return v;
+  if (const Val named = asked(v); !named.is(Kind::kNative) && v.is(Kind::kNative)) return str(named, at);
   return unclear(v.begin, std::max(v.begin, v.end));
 }
 
@@ -384,7 +393,9 @@ ShellText Follower::text_or_hole(const Val& v, std::size_t at) {
 }
 
 // As format() of it: what fmt understands of the format as Python does.
-Val Follower::formatted(const Val& v, const std::string& spec, std::size_t at) {
+Val Follower::formatted(const Val& value, const std::string& spec, std::size_t at) {
+  const Val v = asked(value);
+  if (v.is(Kind::kUnknown)) return v;
   const bool plain = spec.find_first_of(",_%n{}") == std::string::npos && spec.size() < 12 &&
                      spec.find_first_not_of("0123456789.<>^+- #bcdeEfFgGosxX*0=") == std::string::npos &&
                      spec.find('=') == std::string::npos;
@@ -441,7 +452,7 @@ Val Follower::percent(const ShellText& format, const Val& values, std::size_t at
       continue;
     }
     if (!v && next >= all.size()) throw Thrown{instance("TypeError"), at};
-    if (!v) v = all[next++];
+    v = asked(v ? *v : all[next++]);
     const bool number_kind = std::string_view("dieEfFgGxXo").find(kind) != std::string_view::npos;
     if (kind == 'r') {
       const auto written = repr(*v);

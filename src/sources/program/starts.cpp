@@ -74,8 +74,9 @@ ShellWord Follower::word(const ShellText& t, const Val& v, std::size_t at) const
   return out;
 }
 
-void Follower::add_word(const Val& v, std::vector<ShellWord>& out, RunContext& context, bool texts_alone) {
+void Follower::add_word(const Val& value, std::vector<ShellWord>& out, RunContext& context, bool texts_alone) {
   spend_bytes(sizeof(ShellWord));
+  const Val v = value.is(Kind::kNative) ? str(value, value.begin) : value;
   const std::size_t at = v.begin;
   const bool path = v.is(Kind::kInstance) && v.object->name == "pathlib.Path";
   if (v.is(Kind::kUnknown)) {

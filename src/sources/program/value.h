@@ -82,6 +82,7 @@ struct Object {
   std::vector<Val> bound = {};           // self of a method; what functools.partial was given
   std::map<std::string, Val> keys = {};  // keywords of functools.partial
   std::string altered = {};              // the decorator that may make something else of it
+  std::string imported_as = {};          // what the program calls it: NAME, NAME.PART
   std::string way = {};                  // property, staticmethod, classmethod, dataclass, unclear
   bool called = false;
 };
