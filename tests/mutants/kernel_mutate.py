@@ -156,7 +156,7 @@ CPP_CHANGES = [c for c in CHANGES if c[0] in ("bound", "operator", "constant", "
 ]
 # Not what a kernel computes: planted defects, compiler options, text, templates; arrays, which may be larger than needed;
 # definitions, which say how work is dealt out, but for those of storage types.
-SKIPPED_LINE = re.compile(r"PLANT|NAN_AT_FIRST|ROUND_BF16|CAT\(as_uint, N\)\(x\)|^\s*(local )?\w+ \w+\[[^=]*\][^=]*;|DEFECT|^\s*#(?!\s*define SMALL_)|^\s*//|#pragma|_Pragma|PREFETCH|__builtin_prefetch|fmt::|include|template|constexpr std::array|"
+SKIPPED_LINE = re.compile(r"PLANT|NAN_AT_FIRST|ROUND_BF16|CAT\(as_uint, N\)\(x\)|^\s*(local )?\w+ \w+\[[^=]*\][^=]*;|typedef struct \{.*\[|DEFECT|^\s*#(?!\s*define SMALL_)|^\s*//|#pragma|_Pragma|PREFETCH|__builtin_prefetch|fmt::|include|template|constexpr std::array|"
                           r"static_cast<double>|namespace|return \"|work\.(flops|bytes)|\.flops|__attribute__|"
                           r"^\s*inline .*\{$")
 
@@ -220,9 +220,14 @@ def not_compiled_here(lines):
     return skipped
 
 
+STATEMENT = re.compile(r"\s*(?:\w+ )*?([a-z_]\w*)(\[.*?\])? (?:[-+*/]?=) (.*)")
+
+
 def depends(first, second):
     """Whether the second statement takes what the first makes: only then does their order matter."""
-    made = re.match(r"\s*(?:\w+ )*?([a-z_]\w*)(?:\[[^\]]*\])? (?:[-+*/]?=) ", first)
+    made, next_made = STATEMENT.match(first), STATEMENT.match(second)
+    if made and next_made and made.group(2) and made.group(1) == next_made.group(1) and made.group(2) != next_made.group(2):
+        second = next_made.group(3)  # another element of the same array
     return "barrier" in first + second or (made is not None and re.search(rf"\b{made.group(1)}\b", second) is not None)
 
 
@@ -231,13 +236,16 @@ def mutants_of(name):
     lines = text.split("\n")
     is_kernel = name.endswith((".cl", ".clh"))
     passed_over = not_compiled_here(lines) if is_kernel else skipped_functions(lines)
-    found = {}  # by text: two rules may make the same of a line
+    found, seen = [], set()  # two rules may make the same text of a line
     places = collections.Counter()
 
     def keep(kind, number, before, after, text):
-        if text not in found:
-            places[before, after] += 1
-            found[text] = Mutant(name, number + 1, kind, before, after, text, places[before, after])
+        if text in seen:
+            return
+        seen.add(text)
+        places[before, after] += 1  # of all, so that names are the same for each driver
+        if number not in passed_over:
+            found.append(Mutant(name, number + 1, kind, before, after, text, places[before, after]))
 
     def add(kind, number, changed):
         if changed != lines[number]:
@@ -246,7 +254,7 @@ def mutants_of(name):
 
     for number, line in enumerate(lines):
         code = code_of(line)
-        if not code.strip() or SKIPPED_LINE.search(line) or number in passed_over:
+        if not code.strip() or SKIPPED_LINE.search(line):
             continue
         if not is_kernel and "<" in code and re.search(r"#include|std::\w+<", code):
             code_changes = [c for c in CPP_CHANGES if c[0] != "bound"]
@@ -268,7 +276,8 @@ def mutants_of(name):
                 if not {wrong, right} <= in_sight:
                     continue
                 for match in re.finditer(rf"(?<![\w.\"]){wrong}\b(?![\"(])" if is_kernel else rf"(?<=\.){wrong}\b", code):
-                    if not re.match(rf"\s*(?:const |local |global )*\w+\*? {wrong} ?[=;,)]", code):
+                    declares = re.match(rf"\s*(?:const |local |global )*\w+\*? {wrong} ?[=;,)]", code)
+                    if not declares and not ("planted_length(" in code[:match.start()] and "]" in code[:match.start()]):
                         add("mixed up", number, code[:match.start()] + right + code[match.end():])
         if number + 1 < len(lines) and is_kernel:
             after = lines[number + 1]
@@ -277,7 +286,7 @@ def mutants_of(name):
             if one and two and one.group(1) == two.group(1) and not SKIPPED_LINE.search(after) and depends(code, after):
                 keep("order", number, line.strip(), f"after: {after.strip()}",
                      "\n".join(lines[:number] + [after, line] + lines[number + 2:]))
-    return list(found.values())
+    return found
 
 
 def by_hand():
