@@ -71,7 +71,7 @@ tl::expected<std::vector<DeviceInfo>, DeviceError> list_devices();
 struct RunOptions {
   int repeat = 0;                // timed repetitions after the judged run; 0 = no timing
   std::string kernel_dir;        // read kernel sources here instead of the embedded ones
-  bool as_gpu = false;           // choose work-groups as for a GPU on any device: tests that path on a CPU
+  bool as_gpu = false;           // choose work-groups as for a GPU without a matrix engine, on any device
   bool plain_tiles = false;      // with it: the tile products of a matrix engine, in plain C
   int emulated_lanes = 0;        // with it: those of Intel's engine, its sub-groups of 16 or 8 emulated
   int defect = 0;                // plant this defect (src/kernels/defects.h); 0 = none

@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -19,8 +20,9 @@ namespace {
 
 constexpr std::byte kUnwritten{0xFF};
 
-// A GPU as OpenCL guarantees it at least in practice: many items, 64 KiB of local memory. A simulator, which says it is
-// both, is a CPU until it is asked to be a GPU.
+// A GPU as OpenCL guarantees it at least in practice: many items, 64 KiB of local memory, and no engine but one that is
+// asked for (on Intel's runtime for CPUs, which has sub-groups, too, the compiler refuses the options that go with
+// them). A simulator, which says it is both, is a CPU until it is asked to be a GPU.
 DeviceInfo tile_device(const opencl::Session& session, const RunOptions& options) {
   constexpr std::int64_t kGpuLocalBytes = 65536;
   DeviceInfo device = session.info();
@@ -28,10 +30,7 @@ DeviceInfo tile_device(const opencl::Session& session, const RunOptions& options
     device.is_cpu = device.is_cpu || session.is_simulator();
     return device;
   }
-  // Intel's runtime for CPUs has sub-groups, too, but refuses the options that its compiler for GPUs takes.
-  if (const std::size_t noted = device.extensions.find(" sub_group_"); !device.is_gpu && noted != std::string::npos) {
-    device.extensions.erase(noted, device.extensions.find(' ', noted + 1) - noted);
-  }
+  device = tiles::without_engine(std::move(device));
   device.is_cpu = false;
   device.is_gpu = true;
   if (options.plain_tiles) device.extensions += " " + std::string(tiles::kPlainTiles);

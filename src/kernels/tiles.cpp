@@ -13,6 +13,8 @@ namespace {
 constexpr std::int64_t kTile = 16;  // columns, depth, and tokens at a time
 constexpr std::int64_t kPad = 8;
 constexpr std::int64_t kMostRowGroups = 4;
+constexpr std::string_view kComputeCapability = " sm_";  // as src/opencl notes them
+constexpr std::string_view kSubGroup = " sub_group_";
 
 // Sub-groups of a work-group: each gets a quarter of a core's registers or less. (Of Intel's half: 16 of 32.)
 std::int64_t most_groups(const Engine& engine) { return engine.kind == TileEngine::kIntel ? 16 : 8; }
@@ -48,13 +50,21 @@ std::int64_t number_after(std::string_view text, std::string_view note) {
 
 std::int64_t intel_sub_group(const DeviceInfo& device) {
   if (!device.is_gpu || !device.platform.starts_with("Intel(R) OpenCL")) return 0;
-  return number_after(device.extensions, " sub_group_");
+  return number_after(device.extensions, kSubGroup);
+}
+
+DeviceInfo without_engine(DeviceInfo device) {
+  for (const std::string_view note : {kComputeCapability, kSubGroup}) {
+    const std::size_t at = device.extensions.find(note);
+    if (at != std::string::npos) device.extensions.erase(at, device.extensions.find(' ', at + 1) - at);
+  }
+  return device;
 }
 
 Engine engine_of(const DeviceInfo& device) {
   const std::string_view abilities = device.extensions;
   constexpr std::int64_t kFirstWithBf16 = 80;  // compute capability 8.0
-  if (const std::int64_t capability = number_after(abilities, " sm_"); capability > 0) {
+  if (const std::int64_t capability = number_after(abilities, kComputeCapability); capability > 0) {
     return {.kind = capability >= kFirstWithBf16 ? TileEngine::kNvidia : TileEngine::kNone, .lanes = 32};
   }
   const auto is_cut_for = [](std::int64_t lanes) { return lanes == 16 || lanes == 8; };

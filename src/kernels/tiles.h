@@ -26,6 +26,9 @@ struct Engine {
 };
 Engine engine_of(const DeviceInfo& device);
 
+// The device as one that has no engine and no sub-groups of its own, whatever it is.
+DeviceInfo without_engine(DeviceInfo device);
+
 // The smallest sub-group of an Intel GPU under Intel's own driver (src/opencl notes it); 0 elsewhere: other drivers of
 // the same GPUs refuse Intel's build options.
 std::int64_t intel_sub_group(const DeviceInfo& device);

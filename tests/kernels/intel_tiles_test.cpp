@@ -125,11 +125,16 @@ TEST(IntelTilesChoice, AGpuWithTheEngineTakesItAndOneWithoutBlocks) {
     other = device.info;
     other.extensions += "2";  // sub-groups of 162 or 82
     EXPECT_EQ(tiles::engine_of(other).kind, tiles::TileEngine::kNone);
+    EXPECT_EQ(tiles::engine_of(tiles::without_engine(device.info)).kind, tiles::TileEngine::kNone);
+    EXPECT_EQ(tiles::intel_sub_group(tiles::without_engine(device.info)), 0);
   }
   DeviceInfo nvidia;
   nvidia.extensions = "cl_nv_device_attribute_query sm_90";
   EXPECT_EQ(tiles::engine_of(nvidia).kind, tiles::TileEngine::kNvidia);
   EXPECT_EQ(matrix_engine(nvidia), "NVIDIA mma.sync");
+  EXPECT_EQ(tiles::without_engine(nvidia).extensions, "cl_nv_device_attribute_query");
+  nvidia.extensions += " cl_khr_fp64";
+  EXPECT_EQ(tiles::without_engine(nvidia).extensions, "cl_nv_device_attribute_query cl_khr_fp64");
   nvidia.extensions = "cl_nv_device_attribute_query sm_75";
   EXPECT_EQ(tiles::engine_of(nvidia).kind, tiles::TileEngine::kNone);
 }

@@ -9,7 +9,8 @@ less the ones in explained.txt, which no test can tell from the sound kernel: a 
 What `check` and the case files let live meets the simulator of `./dev kernel-lint`, which watches accesses: past the end of
 an array of an item's own, or without a barrier between two, they need not change a number on any device.
 
-With --gpu a GPU judges, and what is planted is what it runs: the kernels of its own driver, not the forms of CPUs.
+With --gpu a GPU judges, and what is planted is what it runs: the kernels of its own driver, on its matrix engine and as if
+it had none, not the forms of CPUs.
 
   kernel_mutate.py BUILD [--gpu] [--by-hand] [--sample N] [--seed S] [--only FILE] [--again LOG] [--list] [--at-least PERCENT]
 """
@@ -58,6 +59,7 @@ KERNELS = {
 BOTH_FORMS = re.findall(r"^  KERNEL\((\w+)\)", (ROOT / "src/sample/kernel_list.h").read_text(), re.M)
 KERNELS |= {f"{name}.cl": [(name, "plain"), (name, "items")] for name in BOTH_FORMS if f"{name}.cl" not in KERNELS}
 DECODE = [("mla_decode", "plain"), ("paged_decode", "plain"), ("local_decode", "plain")]
+MULTIPLIES = [kernel for kernel, _ in DECODE]  # on a matrix engine where a GPU has one, and else in items
 DELTA = [("gated_delta_step", "plain"), ("gated_delta_step", "items"), ("gated_delta_chunk", "plain"),
          ("gated_delta_chunk", "items")]
 TILES = [(kernel, form) for form in ("tiles", "sub-groups", "narrow sub-groups") for kernel in ("mla_decode", "paged_decode")]
@@ -276,6 +278,7 @@ def mutants_of(name):
                 if not {wrong, right} <= in_sight:
                     continue
                 for match in re.finditer(rf"(?<![\w.\"]){wrong}\b(?![\"(])" if is_kernel else rf"(?<=\.){wrong}\b", code):
+                    # What follows the length in planted_length(…) only planted defects read.
                     declares = re.match(rf"\s*(?:const |local |global )*\w+\*? {wrong} ?[=;,)]", code)
                     if not declares and not ("planted_length(" in code[:match.start()] and "]" in code[:match.start()]):
                         add("mixed up", number, code[:match.start()] + right + code[match.end():])
@@ -346,7 +349,14 @@ def verdict_of(done):
 
 def gates_of(file):
     gates = KERNELS.get(file.split("/")[1], GATED.get(file, []))
-    return list(dict.fromkeys((kernel, "gpu") for kernel, _ in gates)) if on_gpu else gates
+    return list(dict.fromkeys(gate for kernel, form in gates for gate in gpu_gates(kernel, form))) if on_gpu else gates
+
+
+def gpu_gates(kernel, form):
+    """What of a kernel shows on a GPU what that form of it shows on a CPU."""
+    if kernel not in MULTIPLIES:
+        return [(kernel, "gpu")]
+    return [(kernel, on) for on in {"plain": ["gpu", "gpu items"], "items": ["gpu items"]}.get(form, ["gpu"])]
 
 
 def simulated(log):

@@ -117,7 +117,8 @@ bool dies_of_its_accesses(std::string_view kernel, const RunOptions& options, Ha
 
 int run(std::span<char*> words) {
   if (words.size() < 3) {
-    std::cerr << "usage: mutant_gate KERNEL plain|items|tiles|sub-groups|\"narrow sub-groups\"|gpu [DIR]\n";
+    std::cerr
+        << "usage: mutant_gate KERNEL plain|items|tiles|sub-groups|\"narrow sub-groups\"|gpu|\"gpu items\" [DIR]\n";
     return 2;
   }
   const std::string_view kernel = words[1];
@@ -127,7 +128,7 @@ int run(std::span<char*> words) {
   options.as_gpu = form != "plain" && form != "gpu";
   options.plain_tiles = form == "tiles";
   options.emulated_lanes = form == "sub-groups" ? 16 : form == "narrow sub-groups" ? 8 : 0;
-  const bool on_gpu = form == "gpu";
+  const bool on_gpu = form.starts_with("gpu");
   Hair hair;
   if (!simulator_log().empty()) {
     if (dies_of_its_accesses(kernel, options, hair)) return 1;
