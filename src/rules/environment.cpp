@@ -108,7 +108,7 @@ const Rule kRules[] = {
      .severity = Severity::kWarning,
      .summary = "a platform that a plugin must bring",
      .why = "RuntimeError as soon as the platform is asked for, unless an installed plugin has that name: the variable "
-            "chooses among plugins, and XPU is none of them.",
+            "chooses among plugins, and SGLang's own devices are none of them.",
      .remedies = {unset("SGLANG_PLATFORM")},
      .source = "sglang/srt/platforms/__init__.py",
      .need = RuleNeed::kNothing,
