@@ -46,6 +46,14 @@ void remember_read(const std::string& path) {
   known().names.insert(one->name);
 }
 
+void forget_read(const std::string& path) {
+  const auto one = identity_of(path);
+  if (!one) return;
+  const std::scoped_lock lock(known().mutex);
+  known().files.erase(one->file);
+  known().names.erase(one->name);
+}
+
 bool was_read(const std::string& path) {
   const auto one = identity_of(path);
   if (!one) return false;

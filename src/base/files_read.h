@@ -7,6 +7,8 @@
 namespace preflight {
 
 void remember_read(const std::string& path);
+// Of a folder, and of no use: an earlier report, say.
+void forget_read(const std::string& path);
 // Under whatever name it was read.
 bool was_read(const std::string& path);
 

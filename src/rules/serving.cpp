@@ -76,7 +76,7 @@ std::optional<Finding> transfer_backend(const LaunchFacts& f) {
 // Of the kernels for adapters, Triton's alone follow the tokens of a group with requests of its own.
 std::optional<Finding> adapters_of_groups(const LaunchFacts& f) {
   if (!f.on(Field::enable_lora) || f.attention_dp() == 1) return std::nullopt;
-  if (f.attention_tp() > 1 || f.integer(Field::attn_cp_size, 1) > 1) {
+  if (f.attention_dp() < f.tp()) {
     return Finding{
         .message = fmt::format("adapters with DP attention of {} groups over {} GPUs", f.attention_dp(), f.tp()),
         .remedies = {to_give(f.since(22) ? "--attn-dp-size" : "--dp-size", {std::to_string(f.tp())}),

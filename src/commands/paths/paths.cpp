@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/files_read.h"
 #include "src/base/glob_files.h"
 #include "src/base/limits.h"
 #include "src/base/read_text.h"
@@ -132,7 +133,7 @@ Result<bool> take_in(ReadFile& file, const sources::Variables& variables) {
     file.why_none = text.error().message;
     return true;
   }
-  if (!file.named && !may_hold_a_launch(*text)) return false;
+  if (!file.named && !may_hold_a_launch(*text)) return forget_read(file.name), false;
   file.text = std::move(*text);
   const bool input = file.name == "-";
   if (input) file.name = "standard input";
@@ -141,6 +142,7 @@ Result<bool> take_in(ReadFile& file, const sources::Variables& variables) {
     file.launches = std::move(*launches);
   } else {
     file.why_none = launches.error().text();
+    if (!file.named) forget_read(file.name);
   }
   return true;
 }
