@@ -197,6 +197,32 @@ TEST(Limits, ListsOfPythonThatHoldThemselves) {
                  "more steps than are followed");
 }
 
+// Whatever a script copies or looks through is paid for, and a line of it is found without counting them all.
+TEST(Limits, ScriptsThatCopyMuch) {
+  const TemporaryDirectory dir;
+  const auto times = [](int count, const std::string& part) { return many(count, [&](int) { return part; }); };
+  const std::string serve = std::string(kServe) + "\n";
+  const std::string steps = "more steps than are followed";
+  const auto script = [&](const std::string& text, const std::string& words) {
+    expect_bounded("check --no-kernel " + dir.file("a.sh", text + serve), words);
+  };
+  const std::string list = "A=(" + times(9'000, "x ") + ")\n";
+  script(many(14'900, [](int i) { return fmt::format("A[{}]=x\n", i); }), steps);
+  script("declare -A M\n" + many(14'500, [](int i) { return fmt::format("M[k{}]=x\n", i); }), steps);
+  script(list + times(14'000, "B=${#A[@]}\n"), steps);
+  script(list + times(14'000, "B=(\"${A[@]:1:3}\")\n"), steps);
+  script("set -- " + times(9'000, "x ") + "\n" + times(20'000, "if x; then y; fi\n"), steps);
+  script(times(3'700, "while getopts a:b o; do case $o in a) A=$OPTARG;; esac; done\n"), steps);
+  script(times(8'500, "[[ $A =~ ^(a|b)*$ ]] && A=x\n"), "1 launch checked");
+  script("A=" + std::string(500, 'a') + "\n" + times(12'000, "[[ $A =~ (a|a|aa)+(a|aa)+c ]] && B=x\n"), steps);
+  script(
+      "shopt -s extglob\nA=" + std::string(60, 'a') + "\n" + times(12'000, "[[ $A == +(+(+(a|aa)|a)|aa)b ]] && B=x\n"),
+      steps);
+  script(times(8'000, "select x in a b; do y; done\n"), "1 launch checked");
+  script(times(24'000, "sglang.launch_server ") + "\n", "1 launch checked");
+  script(many(500, [](int i) { return fmt::format("export A{}=x\n", i); }) + times(999, serve), steps);
+}
+
 // Whatever makes a text of others pays for it, and the program is said to be more than is followed.
 TEST(Limits, TextsOfPythonThatDouble) {
   const TemporaryDirectory dir;
@@ -386,6 +412,9 @@ TEST(Limits, PatternsForFiles) {
   expect_bounded("launches " + script(1, 20), "needs more steps than are followed");
   expect_bounded("launches " + script(20'000, 2), "needs more steps than are followed");
   expect_bounded("launches " + script(1, 2), "Qwen/Qwen3-8B");
+  expect_bounded(
+      "launches " + dir.file("d.sh", "A=(*/x.txt)\n" + std::string(kServe) + " --served-model-name \"${A[3]}\"\n"),
+      "d/x.txt");
   const std::string steps = many(14, [](int) { return "*/../"; });
   expect_bounded("launches '" + dir.path() + "/" + steps + "*.sh'", "goes through more files than are looked at");
 }

@@ -38,11 +38,10 @@ bool is_talk(std::string_view program) {
 
 // In a comment, or behind the name of a program that only talks, on its line.
 bool in_passing(std::string_view text, std::size_t at) {
-  const auto newline = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
-  const std::size_t from = newline == std::string_view::npos ? 0 : newline + 1;
   constexpr std::size_t kFar = 1024;  // a program's name stands near
-  const std::size_t near = std::max(from, at > kFar ? at - kFar : 0);
-  const std::string_view line = text.substr(near, at - near);
+  std::string_view line = text.substr(0, at);
+  if (at > kFar) line.remove_prefix(at - kFar);
+  line.remove_prefix(line.rfind('\n') + 1);  // npos + 1 is 0
   bool talks = false;
   for (std::size_t i = 0; i < line.size();) {
     const std::size_t first = std::min(line.find_first_not_of(" \t('\"`", i), line.size());

@@ -118,6 +118,7 @@ void ShellEvaluator::assign(const Assignment& written, bool exports, ShellComman
   Assignment a = written;
   a.name = referred_by(written.name);
   const ShellValue* old = state_.find(a.name);
+  if (old != nullptr && (a.is_array ? a.appends : !a.subscript.empty())) spend(old->items.size());  // which are copied
   ShellValue value;
   if (a.is_array) {
     value.is_array = true;
@@ -335,6 +336,7 @@ void ShellEvaluator::unset_item(const ShellWord& word, std::size_t bracket) {
         array, fmt::format("what unset leaves of {} is not followed; give it with {}", array, how_to_set(array)),
         word.begin);
   }
+  spend(old->items.size());
   ShellValue value = *old;
   std::erase_if(value.items, [&](const auto& item) { return item.first == key; });
   remember(array, std::move(value), false, nullptr);
@@ -435,6 +437,7 @@ void ShellEvaluator::read_names(const std::vector<ShellWord>& words, std::string
 void ShellEvaluator::shift(const std::vector<ShellWord>& words) {
   for (std::set<std::string>* names : written_) names->insert("@");
   state_.arguments_of_start = false;
+  spend(state_.arguments.size() / 4);
   if (words.size() > 1 && !words[1].unknowns.empty()) {  // shift $((OPTIND - 1))
     state_.arguments.clear();
     state_.arguments_known = false;
@@ -454,6 +457,7 @@ void ShellEvaluator::shift(const std::vector<ShellWord>& words) {
 // getopts OPTIONS NAME [ARGUMENT…]
 Status ShellEvaluator::get_options(const std::vector<ShellWord>& words) {
   if (words.size() <= 3) take_no_arguments(words[0].begin);
+  spend(state_.arguments.size());
   std::vector<ShellText> arguments = state_.arguments;
   if (words.size() > 3) arguments.assign(words.begin() + 3, words.end());
   const bool unknown = words.size() <= 3 && !state_.arguments_known;
@@ -608,7 +612,7 @@ bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std:
     }
     for (Loop& loop : loops_) loop.unclear = loop.unclear || undecided_ > loop.undecided;
     if (name == "return" && !returns_.empty()) {
-      spend(state_.variables.size());
+      spend(state_.size());
       returns_.back().push_back(state_);
       auto& fails = returns_.back().back().fails;
       fails.reset();

@@ -63,8 +63,8 @@ std::size_t ShellEvaluator::outer(std::size_t at) const {
 }
 
 std::size_t ShellEvaluator::line_of(std::size_t offset) const {
-  const auto end = pasted_.begin() + static_cast<std::ptrdiff_t>(std::min(offset, pasted_.size()));
-  return 1 + static_cast<std::size_t>(std::count(pasted_.begin(), end, '\n'));
+  if (!budget_.lines) budget_.lines.emplace(pasted_);
+  return static_cast<std::size_t>(budget_.lines->at(offset).line);
 }
 
 void ShellEvaluator::note(std::string rule, std::string message, std::size_t at) {
@@ -235,7 +235,7 @@ Status ShellEvaluator::run_pipeline(const Node& node) {
 
 // In a shell of its own: what it changes is lost.
 void ShellEvaluator::run_apart(const Node& node, std::string when) {
-  spend(state_.variables.size());
+  spend(state_.size());
   const ShellState before = state_;
   const std::string outer_when = std::exchange(when_, std::move(when));
   run_node(node);
@@ -264,7 +264,7 @@ Status ShellEvaluator::run_list(const Node& node) {
     return depends(name, "whether a command succeeds", outer(node.begin));
   };
   const auto add = [&](std::optional<ShellState>& way, const ShellState& state) {
-    spend(state.variables.size());
+    spend(state.size());
     way = way ? joined(*way, state, why, outer(node.begin)) : state;
   };
   const auto run = [&](const Node& child) {
@@ -315,7 +315,7 @@ Status ShellEvaluator::run_if(const Node& node) {
   std::optional<ShellState> met;
   const auto why = [&](const std::string& name) { return depends(name, "a branch", outer(node.begin)); };
   const auto meet = [&] {
-    spend(state_.variables.size());
+    spend(state_.size());
     met = met ? joined(*met, state_, why, outer(node.begin)) : state_;
   };
   const std::string before_when = when_;
@@ -338,7 +338,7 @@ Status ShellEvaluator::run_if(const Node& node) {
       if (node.children.size() % 2 != 0) leave_out(*node.children.back());
       break;
     }
-    spend(state_.variables.size());
+    spend(state_.size());
     undecided_ = outer_undecided + 1;
     const ShellState before = state_;
     when_ = fmt::format("in a branch at line {}", line_of(outer(node.children[i]->begin)));
@@ -400,10 +400,11 @@ Status ShellEvaluator::run_case(const Node& node) {
   }
   std::optional<ShellState> met;
   const auto why = [&](const std::string& name) { return depends(name, "a branch", outer(node.begin)); };
+  spend(state_.size());
   const ShellState before = state_;
   for (const CaseArm& arm : node.arms) {
     if (error_) break;
-    spend(state_.variables.size());
+    spend(state_.size());
     state_ = before;
     const std::string outer_when =
         std::exchange(when_, fmt::format("in a branch at line {}", line_of(outer(arm.body->begin))));
@@ -432,7 +433,7 @@ void ShellEvaluator::forget(const std::set<std::string>& names, std::string_view
 // A body that runs nobody knows how often: what it assigns is unknown in it and behind it.
 void ShellEvaluator::run_unknown_loop(const Node& node, std::string_view what, const std::function<void()>& body) {
   std::set<std::string> names;
-  spend(state_.variables.size() * 2);
+  spend(state_.size() * 2);
   ++undecided_;
   const ShellState before = state_;
   const auto outer_input = input_;
@@ -486,6 +487,7 @@ bool ShellEvaluator::follow_while(const Node& node) {
     run_node(*node.children[1]);
     return !ends_loop();
   };
+  spend(state_.size());
   const ShellState before = state_;
   const auto outer_input = input_;
   Printed nothing;
@@ -856,7 +858,7 @@ Status ShellEvaluator::emit(ShellCommand& command) {
   }
   add_defaults(command.defaults, state_.defaults);
   const bool wants = start_.wants_environment(command);
-  if (wants) spend(state_.variables.size());
+  if (wants) spend(4 * state_.variables.size());
   start_.on_command(command, wants ? environment() : Values{}, when_now());
   return Status::kUnknown;
 }
@@ -870,7 +872,7 @@ void ShellEvaluator::run_substitutions(const Parts& parts) {
     const std::size_t skipped = text_.script->text[part.begin] == '`' ? 1 : 2;
     if (part.end <= part.begin + skipped + 1) continue;
     const ShellText inside = slice_placed(part.begin + skipped, part.end - 1);
-    spend(inside.text.size() + state_.variables.size());
+    spend(inside.text.size() + state_.size());
     const ShellState before = state_;
     const bool outer_pipes = std::exchange(pipes_on_, true);
     run_text(inside);

@@ -16,6 +16,7 @@
 #include "src/sources/shell.h"
 #include "src/sources/shell/state.h"
 #include "src/sources/shell/syntax.h"
+#include "src/sources/text_lines.h"
 
 namespace preflight::sources {
 
@@ -25,6 +26,7 @@ enum class Status { kTrue, kFalse, kUnknown };
 struct ShellBudget {
   std::size_t steps = 1'500'000;  // characters of words, variables copied, commands run
   int depth = 0;
+  std::optional<TextLines> lines = {};  // of the pasted text, once a place of it is told
 };
 
 class ShellEvaluator {
@@ -161,6 +163,7 @@ class ShellEvaluator {
   ShellWord expand_single(const Word& word);  // without splitting: an assignment, a case's subject
   void expand_part(const Part& part, WordMaker& out);
   void expand_parameter(const Part& part, WordMaker& out);
+  [[nodiscard]] std::size_t values_of(const Part& part) const;
   void take_default(const std::string& name, std::optional<std::string> value, std::size_t at,
                     TakenWhy why = TakenWhy::kNotSet);
   Variables::const_iterator given_for(const std::string& substitution);
@@ -168,6 +171,7 @@ class ShellEvaluator {
   std::optional<std::vector<ShellText>> keys_of(const std::string& array) const;
   // `why` gets the reason where an operand has one.
   std::string subscript_of(const std::string& name, const std::string& written, std::string* why = nullptr);
+  std::vector<std::string> files_in(const std::string& folder, const std::string& pattern);
   std::vector<ShellWord> files_matching(const ShellWord& word, const std::string& pattern);
   std::vector<std::string> files_in(const std::string& folder, const std::string& pattern);
   // What `expression` comes to; where it is not known, `why` gets the reason when an operand has one.

@@ -116,6 +116,7 @@ std::string ShellEvaluator::subscript_of(const std::string& name, const std::str
   const auto variable = state_.variables.find(name);
   const ShellValue* value = state_.find(name);
   const bool keyed = variable != state_.variables.end() && variable->second.attribute == "-A";
+  if (value != nullptr) spend(value->items.size() / 8);
   const bool numbers = value == nullptr || !value->is_array ||
                        std::all_of(value->items.begin(), value->items.end(), [](const auto& item) {
                          return item.first.find_first_not_of("0123456789") == std::string::npos;
@@ -305,6 +306,13 @@ void ShellEvaluator::insert_all(const std::vector<ShellText>& values, const Part
   }
 }
 
+// How many values ${NAME[@]} or $@ goes through.
+std::size_t ShellEvaluator::values_of(const Part& part) const {
+  if (part.subscript.empty()) return state_.arguments.size();
+  const ShellValue* value = state_.find(part.name);
+  return value == nullptr ? 0 : value->items.size();
+}
+
 void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
   const std::size_t origin = outer(part.begin);
   if (const std::string referred = referred_by(part.name); referred != part.name) {
@@ -355,6 +363,7 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
       return insert({set->second}, split, out);
     }
     std::vector<ShellText> values;
+    if (!spend(values_of(part))) return;
     if (part.subscript.empty()) {
       if (!state_.arguments_known) {
         state_.asked_for_arguments = true;
@@ -406,6 +415,7 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
   }
 
   if (part.prefix == '!' && every && part.op.empty() && !part.subscript.empty() && set == start_.given.end()) {
+    spend(values_of(part));
     if (const auto keys = keys_of(part.name)) return insert_all(*keys, part, part.subscript == "@", out);
   }
   if (part.op == "?unclear" || (every && part.op != ":-" && part.op != "-" && part.op != "+" && part.op != ":+") ||
@@ -432,6 +442,7 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
                                   : fmt::format("{0}[{1}] is not known; give it with {2}", part.name, part.subscript,
                                                 how_to_set(fmt::format("${{{}[{}]}}", part.name, part.subscript))));
     }
+    if (item) spend(values_of(part) / 8);
     value = item ? scalar(part.name, key) : lookup(part.name);
     if (item && key == "0" && part.name == "BASH_SOURCE") value = own_name(part.name);
   }

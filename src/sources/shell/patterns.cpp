@@ -48,6 +48,9 @@ bool is_small(const std::string& expression) {
   return expression.size() <= limits::kPatternBytes && !large && !refers && count("{") <= 2 && count("*+") <= 12;
 }
 
+// What it takes to make a machine of an expression, in steps.
+constexpr std::size_t kExpressionSteps = 300;
+
 }  // namespace
 
 // The text of a pattern, its quoted signs behind a backslash; none where it is not known.
@@ -75,6 +78,7 @@ Status ShellEvaluator::matches(const std::string& text, const std::string& patte
   const int count = choices_of(pattern);
   if (text.size() > limits::kMatchedBytes || !spend(text.size() + pattern.size())) return Status::kUnknown;
   if (choices && count > 0 && (count > 2 || text.size() > 256)) return Status::kUnknown;
+  if (choices && count > 0) spend(text.size() * text.size() / 4);
   const int flags = (any_case_ ? FNM_CASEFOLD : 0) | (choices ? FNM_EXTMATCH : 0);
   return fnmatch(pattern.c_str(), text.c_str(), flags) == 0 ? Status::kTrue : Status::kFalse;
 }
@@ -89,6 +93,7 @@ Status ShellEvaluator::matches_expression(const ShellText& text, const Word& wor
   };
   if (!expression || !text.unknowns.empty() || text.text.size() > limits::kExpressionBytes || !is_small(*expression))
     return not_known();
+  if (!spend(kExpressionSteps + text.text.size() * (1 + expression->size() / 8))) return not_known();
   regex_t compiled;
   if (regcomp(&compiled, expression->c_str(), REG_EXTENDED | (any_case_ ? REG_ICASE : 0)) != 0) return not_known();
   std::vector<regmatch_t> groups(compiled.re_nsub + 1);

@@ -182,7 +182,10 @@ std::vector<std::string> ShellEvaluator::files_in(const std::string& folder, con
   const std::size_t most = budget_.steps / kEntrySteps;
   std::size_t left = most;
   std::vector<std::string> out = matching_files(folder, pattern, left);
-  if (left == 0) too_much();
+  if (left == 0) {
+    too_much();
+    return {};
+  }
   spend((most - left) * kEntrySteps);
   return out;
 }
@@ -215,6 +218,7 @@ std::vector<ShellWord> ShellEvaluator::files_matching(const ShellWord& word, con
       });
   std::vector<ShellWord> out;
   for (const std::string& file : touched ? std::vector<std::string>{} : files_in(path, parts.rest)) {
+    if (!spend(file.size() + 8)) return {};
     ShellWord one{slice(word, 0, parts.folder), word.begin, word.end};
     append(one, {file, std::vector<std::size_t>(file.size(), word.begin), {}});
     out.push_back(std::move(one));

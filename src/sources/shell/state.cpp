@@ -11,6 +11,11 @@ bool operator==(const ShellValue& a, const ShellValue& b) {
                     [](const auto& x, const auto& y) { return x.first == y.first && same_text(x.second, y.second); });
 }
 
+std::size_t ShellState::size() const {
+  return variables.size() + exported_names.size() + functions.size() + files.size() + touched.size() + written.size() +
+         arguments.size() + may_end.size();
+}
+
 const ShellValue* ShellState::find(const std::string& name) const {
   const auto it = variables.find(name);
   return it == variables.end() ? nullptr : it->second.value.get();

@@ -63,6 +63,8 @@ struct ShellState {
   std::string end = {};
   std::size_t end_depth = 0;
 
+  // What a copy of it costs.
+  [[nodiscard]] std::size_t size() const;
   [[nodiscard]] const ShellValue* find(const std::string& name) const;
   void set(const std::string& name, ShellValue value);
   // What a turn that left `turn` behind, and that may not have run, leaves of this beside its variables.

@@ -81,7 +81,7 @@ class Fields {
 
 // What the command prints, as text of a shell of its own; none where it is not known.
 std::optional<ShellText> ShellEvaluator::captured(const std::function<void()>& run) {
-  if (print_depth_ >= limits::kPrintDepth || error_ || !spend(20 + state_.variables.size())) return std::nullopt;
+  if (print_depth_ >= limits::kPrintDepth || error_ || !spend(20 + state_.size())) return std::nullopt;
   Printed printed{.text = {}, .known = true, .undecided = undecided_};
   Printed* const outer_printing = std::exchange(printing_, &printed);
   auto outer_loops = std::exchange(loops_, {});
