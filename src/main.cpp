@@ -34,6 +34,7 @@
 #include "src/commands/options.h"
 #include "src/commands/program_words.h"
 #include "src/intake/conceal.h"
+#include "src/intake/open_text.h"
 
 namespace preflight::commands {
 namespace {
@@ -272,7 +273,7 @@ std::string usage_error(const CLI::ParseError& error, const CLI::App& app, const
   std::string text = error.what();
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
     std::string words;
-    for (const std::string& word : app.remaining(true)) words += (words.empty() ? "" : " ") + word;
+    for (const std::string& word : app.remaining(true)) words += (words.empty() ? "" : " ") + shown_word(word);
     const std::string near = asked == nullptr ? "" : own_option_meant(*asked, app.remaining(true));
     text = fmt::format("not expected here: {}; {}", words,
                        near.empty() ? "SGLang's own arguments stand behind --" : "did you mean " + near + "?");
@@ -358,6 +359,7 @@ int run(int argc, char** argv) {
     own.emplace_back(argv[i]);
   }
   const std::vector<std::string> typed = own;
+  report::complain_without({argv + 1, argv + argc});
 
   CLI::App app{"Says what SGLang will do with its launch arguments on an Intel GPU, before the launch."};
   app.name("xpu-preflight");

@@ -484,6 +484,78 @@ TEST(Conceal, NoLineOfABatchHoldsASecret) {
   }
 }
 
+// Whole command lines where another word is expected: quotes were meant for --command, or an option has no such place.
+TEST(Conceal, NoCommandLineThatIsToldBackShowsASecret) {
+  const TemporaryDirectory dir;
+  const std::string secret = "Zq9TopSecret77x";
+  for (const std::string& front :
+       {"hf auth login " + secret, "curl -u user:" + secret + " h", "mysql -p" + secret,
+        "SSHPASS=" + secret + " sshpass x", "vault login " + secret, "docker login --password-stdin <<< " + secret}) {
+    const std::string command = front + " && python -m sglang.launch_server --model-path Qwen/Qwen3-0.6B --tp 3";
+    std::vector<std::vector<std::string>> runs = {{"check", command},
+                                                  {"launches", command},
+                                                  {"upgrade", command},
+                                                  {"suggest", command},
+                                                  {command},
+                                                  {"explain", command},
+                                                  {"check", "--command-file", command},
+                                                  {"check", "--policy", command},
+                                                  {"check", "--sglang-version=" + command, "--", "--tp", "2"},
+                                                  {"check", "--format", "json", "--device-profile", command}};
+    for (const char* name : {"exec", "defects", "kernels", "manual", "releases", "rules"})
+      runs.push_back({name, "--command", command});
+    for (const std::vector<std::string>& words : runs) {
+      const ToolRun run = run_tool(words);
+      EXPECT_THAT(run.out + run.err, Not(HasSubstr(secret))) << words[0] << " " << front;
+    }
+  }
+  EXPECT_THAT(run_tool({"check", "my serve.sh"}).err, HasSubstr("my serve.sh: there is no such file"));
+}
+
+TEST(Conceal, NoCommentBehindALaunchShowsASecret) {
+  const TemporaryDirectory dir;
+  const std::string launch =
+      "python -m sglang.launch_server --model-path Qwen/Qwen3-0.6B --page-size 32 "
+      "--attention-backend intel_xpu --tp 3";
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {"a.sh", launch + " # token Zq9TopSecret77x\n"},
+      {"b.sh", launch + " \\\n  --port 1  # Zq9TopSecret77x is the key\n"},
+      {"a.yaml",
+       "services:\n  a:\n    image: x\n    command: [bash, -c, \"" + launch + " # token Zq9TopSecret77x\"]\n"},
+      {"a.py", "import os\nos.system('" + launch + " # token Zq9TopSecret77x')\n"}};
+  for (const auto& [name, text] : rows) {
+    const ToolRun run = run_tool({"check", "--no-kernel", dir.file(name, text)});
+    EXPECT_THAT(run.out, HasSubstr("--tp 3")) << name;
+    EXPECT_THAT(run.out + run.err, Not(HasSubstr("Zq9"))) << name;
+  }
+}
+
+TEST(Conceal, NoShortLineShowsASecret) {
+  for (const auto& [option, value] : {std::pair("--model-loader-extra-config", "{'token': 'Zq9TopSecret77x'}"),
+                                      {"--nccl-init-addr", "token Zq9TopSecret77x"}}) {
+    for (const char* command : {"memory", "pages", "check", "resolve"}) {
+      const ToolRun run = run_tool({command, "--", "--model-path", "Qwen/Qwen3-0.6B", option, value});
+      EXPECT_THAT(run.out + run.err, Not(HasSubstr("Zq9"))) << command << " " << option;
+    }
+  }
+}
+
+TEST(Conceal, NoFileThatIsLeftOutShowsASecret) {
+  const TemporaryDirectory dir;
+  for (const char* front : {"", "hf auth login Zq9TopSecret77x && "}) {
+    const std::string file =
+        dir.file("pod.yaml", fmt::format("apiVersion: v1\nkind: Pod\nmetadata: {{name: a}}\nspec:\n  containers:\n"
+                                         "  - name: a\n    image: x\n    command: [\"{}python -m sglang.launch_server "
+                                         "--model-path Qwen/Qwen3-0.6B --api-key Zq9TopSecret77x\"]\n",
+                                         front));
+    for (const char* command : {"check", "launches", "upgrade"}) {
+      const ToolRun run = run_tool({command, file});
+      EXPECT_THAT(run.out + run.err, HasSubstr("is one word")) << command;
+      EXPECT_THAT(run.out + run.err, Not(HasSubstr("Zq9"))) << command;
+    }
+  }
+}
+
 // The caret stays under what it means, behind a secret of another length.
 // A misspelt option's number of tokens is no secret, and its secret is one.
 TEST(Conceal, ANumberOfTokensIsToldHoweverItsOptionIsSpelt) {

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include "src/commands/adapters.h"
 #include "src/commands/findings.h"
+#include "src/intake/conceal.h"
 #include "src/report/memory_report.h"
 #include "src/report/print.h"
 #include "src/commands/variation.h"
@@ -147,6 +148,7 @@ int memory(const MemoryCommand& command) {
   if (!sheet) return refuse(why);
   MemoryReport sheets{
       .machine = prepared->machine, .sheet = *sheet, .errors = errors_of(*prepared, prepared->inputs.argv, true)};
+  conceal(sheets.errors, prepared->inputs);
   if (!sheet->fits()) sheets.changes = changes_that_fit(*prepared, command.given, *sheet);
   sheets.devices = on_other_devices(prepared->inputs, command.given);
   report::print(json ? report::memory_json(sheets)

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -231,6 +232,9 @@ Result<void> judge(const SuggestFlags& flags, bool shapes_known, Answer& a) {
 int run_suggest(const SuggestFlags& flags, std::vector<std::string> arguments) {
   const auto rules = rule_options(flags.kernel_date);
   if (!rules) return refuse(rules.error());
+  std::error_code ignored;
+  if (flags.model.find_first_of(" \t\n") != std::string::npos && !std::filesystem::exists(flags.model, ignored))
+    return refuse(Error{fmt::format("{}: no id of a hub has blanks in it, and there is no such folder", flags.model)});
   Words base = {"--model-path", flags.model};
   base.insert(base.end(), arguments.begin(), arguments.end());
   auto input = launch_input(flags.launch, base);

@@ -20,6 +20,7 @@ using Words = std::unordered_set<std::string>;
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 bool is_in_part(char c) { return is_digit(c) || is_letter(c); }
 
 template <typename See>
@@ -224,6 +225,12 @@ class Literals {
     for (std::size_t at = begin; at < end; ++at) {
       const char c = text_[at];
       std::size_t close = at;
+      if (c == '#' && (at == 0 || is_blank(text_[at - 1]))) {  // a comment: whatever its words are
+        close = std::min(text_.find('\n', at), end);
+        read(at + 1, close, false);
+        at = close;
+        continue;
+      }
       if (c == '$' && at + 1 < end && text_[at + 1] == '(') {
         close = behind_brackets(at + 1, end);
       } else if (c == '"' || c == '`' || (c == '\'' && (at == 0 || !is_in_part(text_[at - 1])))) {
@@ -299,6 +306,30 @@ void hide_closed_words(std::string& condition) {
   Literals literals(condition);
   literals.read(0, condition.size(), false);
   hide(literals.take(), condition);
+}
+
+std::string shown_word(std::string word) {
+  if (std::ranges::any_of(word, is_blank)) hide_closed_words(word);
+  return word;
+}
+
+void hide_typed(std::string& sentence, const std::vector<std::string>& typed) {
+  constexpr std::size_t kTelling = 24;  // so much of a word's begin is that word, which a sentence may cut off
+  const auto same = [](char a, char b) { return a == b || (is_blank(a) && is_blank(b)); };
+  for (const std::string& word : typed) {
+    const std::size_t value = word.starts_with("--") ? word.find('=') + 1 : 0;  // none: from its begin on
+    const std::string_view told = std::string_view(word).substr(value);
+    if (std::ranges::none_of(told, is_blank)) continue;
+    const std::string_view begin = told.substr(0, kTelling);
+    for (auto at = std::search(sentence.begin(), sentence.end(), begin.begin(), begin.end(), same);
+         at != sentence.end(); at = std::search(at, sentence.end(), begin.begin(), begin.end(), same)) {
+      const auto end = std::mismatch(at, sentence.end(), told.begin(), told.end(), same).first;
+      const std::string shown = shown_word(std::string(at, end));
+      const auto from = at - sentence.begin();
+      sentence.replace(at, end, shown);
+      at = sentence.begin() + from + std::ssize(shown);
+    }
+  }
 }
 
 std::vector<TextPart> closed_literals_around(std::string_view text, const std::vector<TextPart>& arguments) {

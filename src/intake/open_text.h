@@ -23,6 +23,11 @@ void hide_literals(std::string& sentence);
 // All words of a condition, "k=VALUE" or an expression of a workflow.
 void hide_closed_words(std::string& condition);
 
+// A word that somebody typed, as it is told back: with blanks in it, it may be a whole command line.
+std::string shown_word(std::string word);
+// `sentence` with words of `typed` shown so, as far as it has them.
+void hide_typed(std::string& sentence, const std::vector<std::string>& typed);
+
 // In the lines of a script around a launch's arguments: literals in quotes and substitutions, and all words of the
 // commands in front of it and behind it. `arguments` are in their order.
 std::vector<TextPart> closed_literals_around(std::string_view text, const std::vector<TextPart>& arguments);

@@ -2,7 +2,10 @@
 
 #include <iostream>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "src/intake/open_text.h"
 #include "src/intake/secret_text.h"
 #include "src/report/printable.h"
 
@@ -15,10 +18,18 @@ std::string& last() {
   return text;
 }
 
+std::vector<std::string>& typed_words() {
+  static std::vector<std::string> words;
+  return words;
+}
+
 }  // namespace
+
+void complain_without(std::vector<std::string> typed) { typed_words() = std::move(typed); }
 
 void complain(std::string_view why) {
   std::string shown(why);
+  commands::hide_typed(shown, typed_words());
   commands::hide_parts(shown);  // names of files and addresses are the user's own
   last() = shown;
   std::cerr << "xpu-preflight: " << printable(shown) << '\n';

@@ -19,6 +19,7 @@
 #include "src/base/glob_files.h"
 #include "src/base/limits.h"
 #include "src/base/read_text.h"
+#include "src/intake/open_text.h"
 #include "src/report/complaint.h"
 
 namespace preflight::commands {
@@ -143,6 +144,8 @@ Result<bool> take_in(ReadFile& file, const sources::Variables& variables) {
   } else {
     file.why_none = launches.error().text();
     if (!file.named) forget_read(file.name);
+    hide_parts(file.why_none);  // it may quote the launch
+    hide_literals(file.why_none);
   }
   return true;
 }
