@@ -191,8 +191,15 @@ Status ShellEvaluator::run_kind(const Node& node) {
       bodies_[node.children.front().get()] = text_;
       sources_[node.children.front().get()] = slice_placed(node.begin, node.end);
       return Status::kTrue;
-    case Node::Kind::kTest:
+    case Node::Kind::kTest: {
+      // Behind && and || it is not sure that one runs.
+      const bool plain = std::ranges::none_of(
+          node.words, [&](const Word& word) { return written_word(word) == "&&" || written_word(word) == "||"; });
+      for (const Word& word : node.words) {
+        if (plain) run_substitutions(word.parts);
+      }
       return test_command(node);
+    }
     case Node::Kind::kMath: {
       if (!node.children.empty()) return run_math_loop(node);
       const Status status =
@@ -369,6 +376,7 @@ void ShellEvaluator::decide_by_taken() { add_defaults(state_.defaults, taken_); 
 
 Status ShellEvaluator::run_case(const Node& node) {
   const Taking taking(*this, printing_ != nullptr);
+  run_substitutions(node.words.front().parts);
   const ShellWord subject = asks_for_nothing(node.words.front()) ? ShellWord{} : expand_single(node.words.front());
   add_defaults(state_.defaults, subject.defaults);
   decide_by_taken();
@@ -627,6 +635,7 @@ Status ShellEvaluator::run_for(const Node& node) {
   {
     const Taking taking(*this, printing_ != nullptr);
     if (!node.has_list || hands_arguments_on(node.words, 0)) take_no_arguments(outer(node.begin));
+    for (const Word& word : node.words) run_substitutions(word.parts);
     if (node.has_list) words = expand_words(node.words);
     decide_by_taken();
   }
@@ -863,12 +872,43 @@ Status ShellEvaluator::emit(ShellCommand& command) {
   return Status::kUnknown;
 }
 
-// Launches may stand inside $(…): it runs in a shell of its own.
+// Whether `text`, a function that it calls or a variable that it uses names SGLang.
+bool ShellEvaluator::may_launch(const std::string& text) {
+  constexpr std::string_view kSigns = "${!#";  // in front of a variable's name
+  const auto names = [](const ShellText& value) { return value.text.find("sglang") != std::string::npos; };
+  const auto in_name = [](char c) { return shell_name_char(c) || c == '-' || c == '.' || c == ':'; };
+  std::set<std::string> seen;
+  std::vector<std::string_view> left = {text};
+  while (!left.empty()) {
+    const std::string_view here = left.back();
+    left.pop_back();
+    if (here.find("sglang") != std::string_view::npos) return true;
+    if (!spend(here.size())) return false;
+    for (std::size_t at = 0; at < here.size();) {
+      const bool variable = at > 0 && shell_name_start(here[at]) && kSigns.find(here[at - 1]) != std::string_view::npos;
+      std::size_t end = at;
+      while (end < here.size() && (variable ? shell_name_char(here[end]) : in_name(here[end]))) ++end;
+      const std::string name(here.substr(at, end - at));
+      at = std::max(end, at + 1);
+      if (name.empty() || !seen.insert((variable ? "$" : "") + name).second) continue;
+      const ShellValue* value = variable ? state_.find(name) : nullptr;
+      if (value != nullptr &&
+          (names(value->text) || std::ranges::any_of(value->items, [&](const auto& one) { return names(one.second); })))
+        return true;
+      const auto function = state_.functions.find(variable ? std::string() : name);
+      const auto source = function == state_.functions.end() ? sources_.end() : sources_.find(function->second.get());
+      if (source != sources_.end()) left.push_back(source->second.text);
+    }
+  }
+  return false;
+}
+
+// Launches may stand inside $(…), or in what a function runs that it calls: it runs in a shell of its own.
 void ShellEvaluator::run_substitutions(const Parts& parts) {
   for (const Part& part : parts) {
     if (part.kind == Part::Kind::kParameter) run_substitutions(part.argument);
     if (part.kind != Part::Kind::kSubstitution || muted_ > 0) continue;
-    if (part.name.find("sglang") == std::string::npos) continue;
+    if (!may_launch(part.name)) continue;
     const std::size_t skipped = text_.script->text[part.begin] == '`' ? 1 : 2;
     if (part.end <= part.begin + skipped + 1) continue;
     const ShellText inside = slice_placed(part.begin + skipped, part.end - 1);
@@ -963,6 +1003,7 @@ void ShellEvaluator::expand_prefixes(const Node& node, ShellCommand& command) {
   std::vector<SavedVariable> before;
   for (const Assignment& a : node.assignments) {
     if (a.is_array) continue;
+    run_substitutions(a.whole.parts);
     command.assignments.push_back(expand_single(a.whole));
     if (node.assignments.size() > 1) set_for_now(a, command.assignments.back(), false, before);
   }

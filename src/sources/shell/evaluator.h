@@ -134,6 +134,7 @@ class ShellEvaluator {
   Status run_words(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from);
   void run_unknown_loop(const Node& node, std::string_view what, const std::function<void()>& body);
   void run_text(const ShellText& text, const std::string& file = {});  // of another file
+  bool may_launch(const std::string& text);
   void run_substitutions(const Parts& parts);
   void forget(const std::set<std::string>& names, std::string_view what, std::size_t at);
   Status emit(ShellCommand& command);
