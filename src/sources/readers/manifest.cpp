@@ -266,8 +266,10 @@ void ManifestReader::walk_map(const YamlNode& node, Around around, int depth, co
     if (const YamlNode* value = value_of(node, part)) environment(*value, around, around.env, part);
   }
   if (around.dialect == Dialect::kWorkflow) job_settings(node, around);
-  const auto group =
-      around.dialect == Dialect::kKubernetes && !given_.contains("LWS_WORKER_INDEX") ? group_of(node) : std::nullopt;
+  const auto group = around.dialect == Dialect::kKubernetes && !given_.contains("LWS_WORKER_INDEX") &&
+                             !given_.contains("RBG_LWP_WORKER_INDEX")
+                         ? group_of(node)
+                         : std::nullopt;
   if (group) walk_group(*group, node, around, depth);
   const YamlNode* templates = around.dialect == Dialect::kKubernetes ? value_of(node, "roleTemplates") : nullptr;
   if (templates != nullptr) role_templates_ = templates;
@@ -276,7 +278,8 @@ void ManifestReader::walk_map(const YamlNode& node, Around around, int depth, co
   for (const auto& [name, value] : node.pairs) {
     const std::string own_key = is_scalar(name) ? name->text : "";
     if (own_key == "env" || own_key == "environment") continue;
-    const bool of_group = own_key == "leaderWorkerTemplate" || own_key == "leaderWorkerSet" || own_key == "template";
+    const bool of_group = own_key == "leaderWorkerTemplate" || own_key == "leaderWorkerSet" ||
+                          own_key == "leaderWorkerPattern" || own_key == "template";
     if (group && of_group) continue;
     if (value == templates && templates != nullptr) continue;  // run by the roles that name them
     if (referred && (value == reference || own_key == "templatePatch")) continue;

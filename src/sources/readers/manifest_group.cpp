@@ -14,8 +14,8 @@ using python::YamlNode;
 
 namespace {
 
-constexpr std::string_view kIndex = "LWS_WORKER_INDEX";
-constexpr std::string_view kLeader = "LWS_LEADER_ADDRESS";
+constexpr std::string_view kIndex = "WORKER_INDEX";  // behind LWS_, or RBG_LWP_ of a leaderWorkerPattern
+constexpr std::string_view kLeader = "LEADER_ADDRESS";
 constexpr int kMostPods = 64;  // of a group, each read by itself
 constexpr int kMostParts = 2'000;
 
@@ -37,7 +37,26 @@ bool asks_for_index(const YamlNode* node, int& left) {
 
 }  // namespace
 
-std::optional<ManifestReader::Group> ManifestReader::group_of(const YamlNode& node) {
+// A role's pattern of RoleBasedGroup v1alpha2. Where both the reference and a patch of its own change containers, which
+// is laid over which is not followed.
+std::optional<ManifestReader::Group> ManifestReader::group_of_pattern(const YamlNode& pattern) const {
+  const auto has_containers = [](const YamlNode* patch) { return at_path(patch, {"spec", "containers"}) != nullptr; };
+  Group out{.of_pattern = true};
+  const YamlNode* reference = value_of(pattern, "templateRef");
+  out.leader = out.worker = is_map(reference) ? role_template(*reference) : value_of(pattern, "template");
+  out.leader_patch = value_of(pattern, "leaderTemplatePatch");
+  out.worker_patch = value_of(pattern, "workerTemplatePatch");
+  if (const YamlNode* all = is_map(reference) ? value_of(*reference, "patch") : nullptr; has_containers(all)) {
+    if (has_containers(out.leader_patch) || has_containers(out.worker_patch)) return std::nullopt;
+    out.leader_patch = out.worker_patch = all;
+  }
+  out.size = size_of(pattern);
+  return is_map(out.worker) && out.size > 0 ? std::optional(out) : std::nullopt;
+}
+
+std::optional<ManifestReader::Group> ManifestReader::group_of(const YamlNode& node) const {
+  if (const YamlNode* pattern = value_of(node, "leaderWorkerPattern"); is_map(pattern))
+    return group_of_pattern(*pattern);
   Group out{};
   if (const YamlNode* set = value_of(node, "leaderWorkerTemplate"); is_map(set)) {
     out.worker = value_of(*set, "workerTemplate");
@@ -81,17 +100,20 @@ void ManifestReader::walk_group(const Group& group, const YamlNode& node, const 
   const auto told = [&](const std::string& text) {
     return ShellText{text, std::vector<std::size_t>(text.size(), offset), {}};
   };
+  const std::string family = group.of_pattern ? "RBG_LWP_" : "LWS_";
+  const std::string index = family + std::string(kIndex);
+  const std::string leader = family + std::string(kLeader);
+  const std::string address =
+      group.of_pattern ? fmt::format("{0}-0-0.s-{0}.{1}", set, space) : fmt::format("{0}-0.{0}.{1}", set, space);
   int parts = kMostParts;
   const bool alike = !asks_for_index(group.worker, parts) && !asks_for_index(group.worker_patch, parts);
   for (int i = 0; i < group.size && !stopped(); ++i) {
     Around inside = around;
     const bool leads = i == 0;
     if (alike && i > 1) break;
-    inside.env.insert_or_assign(std::string(kIndex), told(std::to_string(i)));
-    if (!set.empty() && !given_.contains(std::string(kLeader))) {
-      inside.env.insert_or_assign(std::string(kLeader), standing_in(told(fmt::format("{0}-0.{0}.{1}", set, space)),
-                                                                    std::string(kLeader), offset));
-    }
+    inside.env.insert_or_assign(index, told(std::to_string(i)));
+    if (!set.empty() && !given_.contains(leader))
+      inside.env.insert_or_assign(leader, standing_in(told(address), leader, offset));
     if (group.size > 1) inside.when = leads ? "as the leader" : alike ? "as a worker" : fmt::format("as worker {}", i);
     lay_over(leads ? *group.leader : *group.worker, leads ? group.leader_patch : group.worker_patch);
     walk(leads ? *group.leader : *group.worker, inside, depth + 1, "template");
@@ -99,13 +121,17 @@ void ManifestReader::walk_group(const Group& group, const YamlNode& node, const 
   lay_over(node, nullptr);
 }
 
-// A role of a RoleBasedGroup that names one of the group's templates, and what it changes in it.
-bool ManifestReader::walk_referred(const YamlNode& reference, const YamlNode& role, const Around& around, int depth) {
-  if (!is_map(&reference) || !is_list(role_templates_)) return false;
+const YamlNode* ManifestReader::role_template(const YamlNode& reference) const {
+  if (!is_list(role_templates_)) return nullptr;
   const auto named = std::ranges::find_if(role_templates_->items, [&](const YamlNode* one) {
     return is_map(one) && text_of(*one, "name") == text_of(reference, "name");
   });
-  const YamlNode* pod = named == role_templates_->items.end() ? nullptr : value_of(**named, "template");
+  return named == role_templates_->items.end() ? nullptr : value_of(**named, "template");
+}
+
+// A role of a RoleBasedGroup that names one of the group's templates, and what it changes in it.
+bool ManifestReader::walk_referred(const YamlNode& reference, const YamlNode& role, const Around& around, int depth) {
+  const YamlNode* pod = is_map(&reference) ? role_template(reference) : nullptr;
   if (!is_map(pod)) return false;
   const YamlNode* patch = value_of(reference, "patch");
   lay_over(*pod, patch != nullptr ? patch : value_of(role, "templatePatch"));

@@ -44,6 +44,7 @@ class ManifestReader {
     const python::YamlNode* leader_patch = nullptr;  // that is laid over the template
     const python::YamlNode* worker_patch = nullptr;
     int size = 1;
+    bool of_pattern = false;  // leaderWorkerPattern, whose controller has its own names for what it sets
   };
   // What a container finds in its file system of these.
   struct Mounted {
@@ -140,7 +141,9 @@ class ManifestReader {
   void numbers_of_group(const YamlNode& node, Around& around);
 
   // Pods that start together.
-  [[nodiscard]] static std::optional<Group> group_of(const YamlNode& node);
+  [[nodiscard]] std::optional<Group> group_of(const YamlNode& node) const;
+  [[nodiscard]] std::optional<Group> group_of_pattern(const YamlNode& pattern) const;
+  [[nodiscard]] const YamlNode* role_template(const YamlNode& reference) const;
   void walk_group(const Group& group, const YamlNode& node, const Around& around, int depth);
   void lay_over(const YamlNode& pod, const YamlNode* patch);
   bool walk_referred(const YamlNode& reference, const YamlNode& role, const Around& around, int depth);

@@ -458,6 +458,8 @@ void ManifestReader::numbers_of_group(const YamlNode& node, Around& around) {
     const YamlNode* size = at_path(&node, {key, "size"});
     if (is_scalar(size)) number("LWS_GROUP_SIZE", tree_.word(*size));
   }
+  if (const YamlNode* size = at_path(&node, {"leaderWorkerPattern", "size"}); is_scalar(size))
+    number("RBG_LWP_GROUP_SIZE", tree_.word(*size));
   const YamlNode* resources = value_of(node, "resources");
   if (const YamlNode* gpu = is_map(resources) ? value_of(*resources, "gpu") : nullptr; is_scalar(gpu)) {
     const ShellWord word = tree_.word(*gpu);  // dstack: NAME:MEMORY:COUNT
