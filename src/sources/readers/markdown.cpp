@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "src/sources/mentions.h"
 #include "src/sources/readers/readers.h"
 
 namespace preflight::sources {
@@ -131,6 +132,16 @@ ShellText block_text(std::string_view text, std::size_t from, std::size_t to, st
   return out;
 }
 
+constexpr std::string_view kLogged = "server_args=ServerArgs(";
+
+// A line of a server's log: its time stands in front, or what it was started with.
+bool begins_log(std::string_view text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  const auto dated = [](std::string_view from) { return from.starts_with("[20") || from.starts_with("20"); };
+  return dated(line) || dated(line.substr(std::min(line.find_first_not_of("> \t"), line.size()))) ||
+         line.find(kLogged) != std::string_view::npos;
+}
+
 // Collects blocks, one after another.
 class Blocks {
  public:
@@ -140,20 +151,40 @@ class Blocks {
             const std::string& heading) {
     if (from >= to || finder_.error()) return;
     const std::string_view raw = source_.text.substr(from, to - from);
-    if (raw.find("sglang") == std::string_view::npos && raw.find("sgl.") == std::string_view::npos) return;
+    const bool logged = raw.find(kLogged) != std::string_view::npos;
+    if (!logged && raw.find("sglang") == std::string_view::npos && raw.find("sgl.") == std::string_view::npos) return;
     const ShellText block = block_text(source_.text, from, to, indent);
+    if (logged && !language.starts_with("py")) return take_log(block, from, language, heading);
+    take_text(block, from, indent, language, heading);
+  }
+
+ private:
+  // What was typed stands in front of what the server logged.
+  void take_log(const ShellText& block, std::size_t from, const std::string& language, const std::string& heading) {
+    std::size_t first = 0;
+    while (first < block.text.size() && !begins_log(std::string_view(block.text).substr(first)))
+      first = std::min(block.text.find('\n', first), block.text.size() - 1) + 1;
+    if (first > 0) take_text(slice(block, 0, first), from, 1, language, heading);
+    tell(read_part(tail(block, first), FileKind::kLog, heading, source_, finder_), from);
+  }
+
+  void take_text(const ShellText& block, std::size_t from, std::size_t indent, const std::string& language,
+                 const std::string& heading) {
     const auto kind = kind_of_block(language, block.text);
     if (!kind || *kind == FileKind::kMarkdown || *kind == FileKind::kOther) return;
     const bool shell = *kind == FileKind::kShell;
     auto done = shell && indent == 0
                     ? finder_.script(without_prompts(block), {.name = heading})
                     : read_part(shell ? without_prompts(block) : block, *kind, heading, source_, finder_);
-    if (!done) {
-      finder_.note({"SH002", fmt::format("a code block is not understood: {}", done.error().text()), from});
-    }
+    tell(done, names_server(block.text) ? from : std::string_view::npos);
   }
 
- private:
+  // A block in which no launch is named is a text of something else.
+  void tell(const Result<bool>& done, std::size_t from) {
+    if (!done && from != std::string_view::npos)
+      finder_.note({"SH002", fmt::format("a code block is not understood: {}", done.error().text()), from});
+  }
+
   const SourceText& source_;
   LaunchFinder& finder_;
 };
@@ -161,6 +192,16 @@ class Blocks {
 }  // namespace
 
 namespace {
+
+bool has_fence(std::string_view block) {
+  for (std::size_t from = 0; from < block.size();) {
+    const std::size_t end = std::min(block.find('\n', from), block.size());
+    const std::string_view line = block.substr(std::min(block.find_first_not_of(" \t", from), end));
+    if (line.starts_with("```") || line.starts_with("~~~")) return true;
+    from = end + 1;
+  }
+  return false;
+}
 
 // Lines that are indented as code is, behind an empty line and outside a list; 0 where none begin at `from`.
 std::size_t behind_indented(std::string_view text, std::size_t from) {
@@ -208,7 +249,9 @@ Result<bool> read_markdown(const SourceText& source, LaunchFinder& finder) {
     if (open == std::string_view::npos && !empty && begin == from)
       listed = is_list_item(text.substr(from, end - from)) || (listed && !behind_empty);
     if (open == std::string_view::npos && behind_empty && !listed && !empty) {
-      if (const std::size_t behind = behind_indented(text, from); behind > from) {
+      const std::size_t behind = behind_indented(text, from);
+      listed = behind > from && has_fence(text.substr(from, behind - from));  // a tab's text, or a note's
+      if (behind > from && !listed) {
         blocks.take(from, behind, text[from] == '\t' ? 1 : 4, "", heading);
         from = behind;
         continue;
@@ -227,6 +270,9 @@ Result<bool> read_markdown(const SourceText& source, LaunchFinder& finder) {
                line.find_first_not_of(" \t\r", ticks) == std::string_view::npos) {
       blocks.take(open, from, indent, language, heading);
       open = std::string_view::npos;
+    } else if (open == std::string_view::npos && line.starts_with('[') && begins_log(line) &&
+               line.find(kLogged) != std::string_view::npos) {
+      blocks.take(from, std::min(end + 1, text.size()), begin - from, "log", heading);
     } else if (open == std::string_view::npos && line.starts_with('#')) {
       heading = line.substr(std::min(line.find_first_not_of("# "), line.size()));
     }
