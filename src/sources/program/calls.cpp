@@ -435,7 +435,9 @@ Val Follower::call_unknown(const Val& callee, Arguments& a) {
   Val out = a.call != nullptr ? unclear(*a.call) : unknown(fmt::format("what {} gives is not known here", name), a.at);
   if (speaks) return out;
   ++doubts_;
-  if (std::find(kStarting.begin(), kStarting.end(), last) != kStarting.end() && start_unknown(name, a)) return out;
+  const bool starts = runs_a_text(name) || std::find(kStarting.begin(), kStarting.end(), last) != kStarting.end();
+  if (starts && start_unknown(name, a)) return out;
+  if (last == "popen_launch_server" && callee.is(Kind::kUnknown)) tell_other_server(name + " is not followed", a);
   if (callee.is(Kind::kUnknown) && callee.object != nullptr)  // a method that nothing is known of
     handed_over({.kind = Kind::kInstance, .object = callee.object}, name, a.at);
   const auto each = [&](const Val& v) {

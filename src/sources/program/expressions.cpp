@@ -244,20 +244,25 @@ Val Follower::given_or(Val found, const std::string& name) {
   return found;
 }
 
+std::string Follower::imported_from(std::string_view name, std::string_view as) {
+  const std::string_view package = name.substr(0, name.rfind('.'));
+  const bool own = package.find_first_not_of('.') == std::string_view::npos;
+  return fmt::format("{} is imported from {}", as, own ? "its own package" : package);
+}
+
 // A name of a library, where its value is asked for.
 Val Follower::asked(const Val& v) {
   const std::string name = v.is(Val::Kind::kNative) && v.object->bound.empty() ? v.object->name : std::string();
-  const auto dot = name.rfind('.');
-  if (dot == std::string::npos) return v;
-  const std::string& as = v.object->imported_as.empty() ? name : v.object->imported_as;
-  const std::string_view package = std::string_view(name).substr(0, dot);
-  const bool own = package.find_first_not_of('.') == std::string_view::npos;
-  const std::string what = as.find('.') != std::string::npos
+  if (name.empty()) return v;
+  const std::string& altered = v.object->altered;
+  if (altered.empty() && name.find('.') == std::string::npos) return v;
+  const std::string& as = altered.empty() && v.object->imported_as.empty() ? name : v.object->imported_as;
+  const std::string what = !altered.empty() ? altered
+                           : as.find('.') != std::string::npos
                                ? fmt::format("{} is computed where the program runs", as)
-                               : fmt::format("{} is imported from {}", as, own ? "its own package" : package);
-  auto mystery = std::make_shared<const Mystery>(Mystery{what, v.begin, as});
-  Val out{.kind = Val::Kind::kUnknown, .mystery = std::move(mystery)};
-  out = given_or(std::move(out), name);
+                               : imported_from(name, as);
+  Val out{.kind = Val::Kind::kUnknown, .mystery = std::make_shared<const Mystery>(Mystery{what, v.begin, as})};
+  out = given_or(std::move(out), altered.empty() ? name : as);
   out.begin = v.begin;
   out.end = v.end;
   return out;

@@ -48,6 +48,7 @@ class Follower {
   std::vector<Val> merged_items(const std::vector<Val>& a, const std::vector<Val>& b, const std::string& why,
                                 std::size_t at);
   bool same(const Val& a, const Val& b, int depth = 0) const;
+  std::optional<Val> callable_of(const Val& a, const Val& b, const std::string& name, const std::string& why);
 
   // --- statements (follower.cpp) ---
   enum class Way { kReturn, kRaise, kBreak, kContinue };
@@ -114,6 +115,7 @@ class Follower {
   Val name_value(const Expr& e);
   Val given_or(Val found, const std::string& name);
   Val asked(const Val& v);
+  [[nodiscard]] static std::string imported_from(std::string_view name, std::string_view as);
   Val number(const Expr& e) const;
   Val text_value(const Expr& e);
   void add_parts(const std::vector<TextPart>& parts, ShellText& out, std::size_t at);
@@ -229,7 +231,9 @@ class Follower {
   std::optional<Val> start_process(const std::string& name, Arguments& a);
   std::optional<Val> start_by_words(const std::string& name, Arguments& a);
   std::optional<Val> start_server(const std::string& name, Arguments& a);
-  void tell_other_server(const std::string& name, const Arguments& a);
+  void tell_other_server(const std::string& what, const Arguments& a);
+  [[nodiscard]] static bool is_sglangs(std::string_view name);
+  [[nodiscard]] static bool runs_a_text(std::string_view name);
   bool start_unknown(const std::string& name, Arguments& a);
   void start_shell(const Val& text, Arguments& a);
   void start_words(const Val& words, Arguments& a, std::size_t drop = 0);

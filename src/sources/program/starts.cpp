@@ -25,22 +25,23 @@ constexpr std::size_t kStartSteps = 200;  // to look at what is started, and to 
 
 constexpr std::array<std::string_view, 5> kProcesses = {"subprocess.run", "subprocess.Popen", "subprocess.call",
                                                         "subprocess.check_call", "subprocess.check_output"};
-constexpr std::array<std::string_view, 8> kShells = {"os.system",
-                                                     "os.popen",
-                                                     "subprocess.getoutput",
-                                                     "subprocess.getstatusoutput",
-                                                     "asyncio.create_subprocess_shell",
-                                                     "sglang.utils.launch_server_cmd",
-                                                     "sglang.utils.execute_shell_command",
-                                                     "pexpect.spawn"};
+constexpr std::array<std::string_view, 6> kShells = {
+    "os.system",    "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput", "asyncio.create_subprocess_shell",
+    "pexpect.spawn"};
+
+}  // namespace
 
 // A name that is imported from SGLang, or from nowhere; its diffusion servers have options of their own.
-bool is_sglangs(std::string_view name) {
+bool Follower::is_sglangs(std::string_view name) {
   const bool diffusion = name.starts_with("sglang.multimodal_gen.");
   return name.find('.') == std::string_view::npos || (name.starts_with("sglang.") && !diffusion);
 }
 
-}  // namespace
+// SGLang's helpers that run the command they are given, wherever they were imported from.
+bool Follower::runs_a_text(std::string_view name) {
+  const std::string_view last = last_name(name);
+  return last == "launch_server_cmd" || last == "execute_shell_command";
+}
 
 bool Follower::names_server(const Val& v, int depth) const {
   if (depth > 1) return false;
@@ -176,8 +177,7 @@ void Follower::start_shell(const Val& v, Arguments& a) {
 }
 
 std::optional<Val> Follower::start_process(const std::string& name, Arguments& a) {
-  if (is_one_of(name, kShells) || last_name(name) == "launch_server_cmd" ||
-      last_name(name) == "execute_shell_command") {
+  if (is_one_of(name, kShells) || runs_a_text(name)) {
     if (!a.values.empty() || !a.keys.empty()) start_shell(a.values.empty() ? a.keys[0].second : a.values[0], a);
     if (last_name(name) == "launch_server_cmd")
       return list_of({instance("subprocess.process"), unknown("the port is chosen where the program runs", a.at)},
@@ -361,19 +361,15 @@ void Follower::test_server(Arguments& a) {
 }
 
 // A helper of another program, or one that is SGLang's by its name alone.
-void Follower::tell_other_server(const std::string& name, const Arguments& a) {
-  if (quiet_ > 0 || !once_.insert(fmt::format("{} at {}", name, a.at)).second) return;
-  const std::string_view last = last_name(name);
-  const std::string_view package = std::string_view(name).substr(0, name.size() - last.size() - 1);
-  const std::string from = package.find_first_not_of('.') == std::string_view::npos ? "beside this program"
-                                                                                    : fmt::format("from {}", package);
-  finder_.note({"SH004", fmt::format("{} is imported {}: what it starts is not known here", last, from), a.at});
+void Follower::tell_other_server(const std::string& what, const Arguments& a) {
+  const bool told = quiet_ > 0 || !once_.insert(fmt::format("{} at {}", what, a.at)).second;
+  if (!told) finder_.note({"SH004", what + ": what it starts is not known here", a.at});
 }
 
 std::optional<Val> Follower::start_server(const std::string& name, Arguments& a) {
   const std::string_view last = last_name(name);
   if (!is_sglangs(name)) {
-    if (last == "popen_launch_server") tell_other_server(name, a);
+    if (last == "popen_launch_server") tell_other_server(imported_from(name, last), a);
     return std::nullopt;
   }
   const bool runtime = last == "Runtime" && name.starts_with("sglang.");

@@ -65,8 +65,8 @@ bool Follower::same(const Val& a, const Val& b, int depth) const {
       return std::equal(a.object->now.items.begin(), a.object->now.items.end(), b.object->now.items.begin(),
                         b.object->now.items.end(), [&](const Val& x, const Val& y) { return same(x, y, depth + 1); });
     case Val::Kind::kNative:
-      return a.object == b.object ||
-             (a.object->name == b.object->name && a.object->bound.empty() && b.object->bound.empty());
+      return a.object == b.object || (a.object->name == b.object->name && a.object->bound.empty() &&
+                                      b.object->bound.empty() && a.object->altered == b.object->altered);
     case Val::Kind::kFunction:
       return a.object == b.object ||
              (a.object->statement == b.object->statement && a.object->bound.empty() && b.object->bound.empty() &&
@@ -76,9 +76,31 @@ bool Follower::same(const Val& a, const Val& b, int depth) const {
   }
 }
 
+// Of what two ways bind to a name, what a call of it calls: the same from two places of SGLang, or the only one that
+// can be called. As a value it is not known.
+std::optional<Val> Follower::callable_of(const Val& a, const Val& b, const std::string& name, const std::string& why) {
+  const auto imported = [](const Val& v) { return v.is(Val::Kind::kNative) && v.object->bound.empty(); };
+  const auto nothing = [](const Val& v) { return v.is(Val::Kind::kNone) || v.is(Val::Kind::kGone); };
+  const auto last = [](const Val& v) { return std::string_view(v.object->name).substr(v.object->name.rfind('.') + 1); };
+  const bool alone = (imported(a) && nothing(b)) || (imported(b) && nothing(a));
+  if (!alone && (!imported(a) || !imported(b) || last(a) != last(b))) return std::nullopt;
+  const Val& called = imported(a) ? a : b;
+  const bool sglangs = !alone && is_sglangs(a.object->name) && is_sglangs(b.object->name);
+  const bool same_name = !alone && a.object->name == b.object->name;
+  if (!alone && !sglangs && !same_name && !runs_a_text(called.object->name)) return std::nullopt;
+  Val out = called;
+  out.object = make();
+  out.object->name = called.object->name;
+  out.object->imported_as = name;
+  out.object->altered = why;
+  return out;
+}
+
 Val Follower::merged(const Val& a, const Val& b, const std::string& name, const std::string& why, std::size_t at) {
   if (same(a, b)) return a;
   const Deeper deeper(*this);
+  const std::string what = name.empty() ? why : fmt::format("{} {}", name, why);
+  if (auto called = callable_of(a, b, name, what)) return *called;
   const bool lists = a.kind == b.kind && (a.is(Val::Kind::kList) || a.is(Val::Kind::kTuple));
   if (lists && a.object->bases.empty()) {
     Val out = list_of(merged_items(a.object->now.items, b.object->now.items, why, at), a.kind);
@@ -93,7 +115,7 @@ Val Follower::merged(const Val& a, const Val& b, const std::string& name, const 
     out.object->now = merged(a.object->now, b.object->now, why, at, changed);
     return out;
   }
-  Val out = unknown(name.empty() ? why : fmt::format("{} {}", name, why), at);
+  Val out = unknown(what, at);
   auto mystery = std::make_shared<Mystery>(*out.mystery);
   mystery->name = name;
   out.mystery = mystery;

@@ -81,7 +81,7 @@ struct Object {
   std::vector<Object*> bases = {};       // of a class
   std::vector<Val> bound = {};           // self of a method; what functools.partial was given
   std::map<std::string, Val> keys = {};  // keywords of functools.partial
-  std::string altered = {};              // the decorator that may make something else of it
+  std::string altered = {};              // the decorator that may make something else of it; why a name may be another
   std::string imported_as = {};          // what the program calls it: NAME, NAME.PART
   std::string way = {};                  // property, staticmethod, classmethod, dataclass, unclear
   bool called = false;
