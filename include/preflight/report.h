@@ -38,7 +38,8 @@ struct MemorySummary {
   bool exact = true;     // false where a part of the weights is approximated
   double fraction = 0.0;
   double least = 0.0;       // the fraction that the weights alone need
-  double cache = 0.0;       // left for keys, values and states; negative: missing
+  double cache = 0.0;       // left for keys and values; negative: missing
+  double states = 0.0;      // of recurrent layers, beside it
   std::int64_t tokens = 0;  // that fit
   std::int64_t context = 0;
   std::int64_t requests = 0;       // at once
@@ -47,6 +48,7 @@ struct MemorySummary {
   std::int64_t wanted = 0;         // tokens of the least request to serve: --context-length, else 4,096 at most
 
   [[nodiscard]] bool serves_nothing() const { return tokens < wanted; }
+  [[nodiscard]] double cache_and_states() const { return cache + states; }
   // Nothing of what is loaded is estimated.
   [[nodiscard]] bool counted() const { return from_files && exact; }
 };

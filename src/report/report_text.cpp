@@ -158,13 +158,14 @@ std::string memory_section(const MemorySummary& m, const Style& style) {
   out += fmt::format("  weights      {}{:.2f} of {:.2f} GiB; --mem-fraction-static {:.4g} allows {:.2f}\n",
                      m.exact ? "" : "about ", m.weights, m.device, m.fraction, m.fraction * m.device);
   if (m.tokens <= 0) {
-    if (m.cache > 0.0)
-      return out + fmt::format("  KV cache     {:.2f} GiB: {}\n\n", m.cache, style.red("no request fits"));
+    if (m.cache_and_states() > 0.0)
+      return out + fmt::format("  KV cache     {:.2f} GiB: {}\n\n", m.cache_and_states(), style.red("no request fits"));
     const std::string way = m.least >= 1.0         ? std::string("no fraction is enough on this device")
                             : m.fraction > m.least ? fmt::format("the weights alone need a fraction of {:.3f}", m.least)
                                                    : fmt::format("a fraction above {:.3f} is needed", m.least);
     return out + fmt::format("  KV cache     {}: {}\n\n", style.red("nothing left"), way);
   }
+  if (m.states > 0.0) out += fmt::format("  states       {:.2f} GiB\n", m.states);
   out += fmt::format("  KV cache     {:.2f} GiB, {} tokens: ", m.cache, m.tokens);
   if (m.context > 0 && m.full_requests == 0) {
     out += fmt::format("{} of the context of {}\n", style.yellow("less than one request"), m.context);

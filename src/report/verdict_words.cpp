@@ -177,8 +177,8 @@ std::string doubt_of(const Launch& launch, const MemorySummary& memory, const Ma
   }
   const std::string what =
       memory.tokens <= 0
-          ? fmt::format("by the memory sheet {}",
-                        memory.cache > 0.0 ? "no request fits into the KV cache" : "nothing is left for the KV cache")
+          ? fmt::format("by the memory sheet {}", memory.cache_and_states() > 0.0 ? "no request fits into the KV cache"
+                                                                                  : "nothing is left for the KV cache")
           : fmt::format("by the memory sheet {} tokens fit, not one request of {}", memory.tokens, memory.wanted);
   return fmt::format("{} ({})", what, certainty_of_sheet(memory.counted(), machine));
 }

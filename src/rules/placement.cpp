@@ -260,6 +260,13 @@ std::vector<Remedy> room_for_weights(const LaunchFacts& f, double need, double d
   return list;
 }
 
+// What an estimate leaves of the budget.
+std::string left_for_cache(double need, double budget) {
+  if (need >= budget) return ": by this estimate nothing is left for the KV cache";
+  if (need > 0.98 * budget) return ": next to nothing is left for the KV cache";
+  return fmt::format(": {:.1f} GiB is left for the KV cache", (budget - need) / kGib);
+}
+
 std::optional<Finding> weights_over_budget(const LaunchFacts& f) {
   if (!f.is(Field::device, "xpu")) return std::nullopt;  // the budget is of another memory
   const auto weights = loaded_on_rank(f);
@@ -285,7 +292,7 @@ std::optional<Finding> weights_over_budget(const LaunchFacts& f) {
   }
   if (need < sure * budget) {
     finding.severity = Severity::kWarning;
-    finding.message += ": next to nothing is left for the KV cache";
+    finding.message += left_for_cache(need, budget);
   }
   return finding;
 }

@@ -136,9 +136,11 @@ double percent(double part, double whole) { return whole <= 0.0 ? 0.0 : std::cla
 
 std::string memory_html(const MemorySummary& m) {
   const double used = percent(m.weights, m.device);
-  const double cache = std::min(percent(m.cache, m.device), 100.0 - used);
-  const std::string cache_words = m.cache < 0 ? fmt::format("KV cache: {:.2f} GiB are missing", -m.cache)
-                                              : fmt::format("KV cache {:.2f} GiB, {} tokens", m.cache, m.tokens);
+  const double cache = std::min(percent(m.cache_and_states(), m.device), 100.0 - used);
+  const std::string cache_words = m.cache < 0
+                                      ? fmt::format("KV cache: {:.2f} GiB are missing", -m.cache)
+                                      : fmt::format("KV cache {}{:.2f} GiB, {} tokens",
+                                                    m.states > 0 ? "and states " : "", m.cache_and_states(), m.tokens);
   return fmt::format(
       "<h3>Memory of one GPU, estimated</h3>\n<div class=\"bar\" role=\"img\" aria-label=\"weights {1:.2f} of {0:.2f} "
       "GiB, {5}\"><i class=\"used\" style=\"width:{3:.2f}%\"></i><i class=\"cache\" "
