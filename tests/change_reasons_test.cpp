@@ -245,8 +245,8 @@ TEST(ChangeReasons, FindingsGiveThem) {
 // The option's own field keeps what was given: what it ends with is a part of another.
 TEST(ChangeReasons, AGraphBackendThatIsTakenBackIsAChange) {
   const auto told = [](const char* arguments) {
-    const Launch launch = testing::launch_of(v0_5(23), "qwen3-0.6b", testing::split_words(arguments),
-                                             testing::device_of("b60"), {});
+    const Launch launch =
+        testing::launch_of(v0_5(23), "qwen3-0.6b", testing::split_words(arguments), testing::device_of("b60"), {});
     std::string text;
     for (const Diagnostic& d : check(launch).diagnostics) {
       if (d.rule == "CH001") text += d.message + "; " + d.fix;
