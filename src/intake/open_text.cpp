@@ -58,7 +58,7 @@ constexpr auto kUsual = std::to_array<std::string_view>(
      "count", "url", "none", "null", "true", "false", "auto", "cat", "echo", "printf", "test", "refs", "heads", "main",
      "master", "tags", "push", "pull", "request", "branch", "release", "schedule", "manual", "always", "success",
      "failure", "cancelled", "ubuntu", "linux", "x86", "version", "workspace", "scripts", "data", "models", "logs",
-     "default", "localhost", "workflow", "dispatch", "event", "system", "production", "staging", "develop",
+     "default", "localhost", "login", "workflow", "dispatch", "event", "system", "production", "staging", "develop",
      // of the sentences that say when a launch runs
      "line", "loop", "turn", "where", "what", "stands", "front", "fails", "unless", "script", "ends", "another",
      "program", "takes", "place", "function", "returns", "holds", "leader",
