@@ -45,6 +45,8 @@ TEST(Conceal, KnowsSecretsByNamesThatAnybodyChose) {
                            "hf-tokn",
                            "SGLANG_TOKEN",
                            "userPassword",
+                           "sk",
+                           "oss_ak",
                            "hf-tok",
                            "API_KEY_2",
                            "key2",
@@ -52,7 +54,7 @@ TEST(Conceal, KnowsSecretsByNamesThatAnybodyChose) {
     EXPECT_TRUE(commands::is_secret_variable(name)) << name;
   }
   for (const char* name : {"PATH", "max_position_embeddings", "time_to_first_token", "model", "keyed", "author",
-                           "SGLANG_PORT", "tokenizer", "compass", "factor", "architectures"}) {
+                           "SGLANG_PORT", "tokenizer", "compass", "factor", "architectures", "task", "disk", "peak"}) {
     EXPECT_FALSE(commands::is_secret_variable(name)) << name;
   }
   EXPECT_TRUE(commands::is_count("SGLANG_MAX_TOTAL_TOKENS", "65536"));

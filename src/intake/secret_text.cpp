@@ -77,7 +77,8 @@ bool is_secret_plain(std::string_view plain) {
 }
 
 bool is_secret_by_anybody(std::string_view plain) {
-  constexpr std::array<std::string_view, 25> kEndings = {
+  constexpr std::array<std::string_view, 27> kEndings = {
+      "ak",          "sk",  // as object stores call access and secret key
       "key",         "keys",     "auth", "authorization", "pass",   "pwd",       "passphrase",   "pat",    "credential",
       "cookie",      "cookies",  "dsn",  "sas",           "bearer", "signature", "sig",          "tokens", "passwords",
       "credentials", "passcode", "jwt",  "tok",           "cred",   "creds",     "access_key_id"};
