@@ -423,10 +423,13 @@ TextPart Parser::format_field(const ShellText& text, std::size_t& i, int depth) 
   TextPart out;
   std::string_view written = std::string_view(all).substr(from, end - from);
   const std::size_t last = written.find_last_not_of(" \t");
-  // f"{x=}" writes the name in front.
-  if (last != std::string_view::npos && written[last] == '=' && last > 0 &&
-      std::string_view("=!<>").find(written[last - 1]) == std::string_view::npos)
-    throw Fault{};
+  // f"{x=}" writes the expression in front, and its repr() where no format is given.
+  const bool named = last != std::string_view::npos && written[last] == '=' && last > 0 &&
+                     std::string_view("=!<>").find(written[last - 1]) == std::string_view::npos;
+  if (named) {
+    out.text = sources::slice(text, from, end);
+    written = written.substr(0, last);
+  }
   // The field stands in the text as it is written, but for escapes, which none holds.
   const std::size_t at = text.origin[from];
   if (text_.substr(at, written.size()) != written) throw Fault{};
@@ -456,6 +459,8 @@ TextPart Parser::format_field(const ShellText& text, std::size_t& i, int depth) 
     }
     if (i >= all.size()) throw Fault{};
     out.format = format_parts(sources::slice(text, format, i), depth + 1);
+  } else if (named && out.conversion == '\0') {
+    out.conversion = 'r';
   }
   if (i >= all.size() || all[i] != '}') throw Fault{};
   return out;
