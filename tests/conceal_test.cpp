@@ -389,10 +389,68 @@ TEST(Conceal, WordsNumbersAndPathsOfUnknownMeaningAreShown) {
   EXPECT_THAT(run_tool({"launches", braces}).out, HasSubstr("--chat-template chat.jinja tool_use.jinja\n"));
 }
 
+// What a name counts is a number, and a short one is what other options are given, too.
+TEST(Conceal, NumbersBehindANameThatCountsAreShown) {
+  const TemporaryDirectory dir;
+  const auto shown = [&](const std::string& words) {
+    return run_tool({"launches", dir.file("a.sh", "python -m sglang.launch_server --model-path m " + words + "\n")})
+        .out;
+  };
+  const std::string paddings = "--chunked-prefill-size 2048 --precompile-token-paddings 2048";
+  EXPECT_THAT(shown(paddings), HasSubstr(paddings));
+  EXPECT_THAT(shown("--chunked-prefill-size 4096 --made-up-key 4096"),
+              HasSubstr("--chunked-prefill-size 4096 --made-up-key '***'"));
+  EXPECT_THAT(shown("--token-size 12345678"), Not(HasSubstr("12345678")));
+  EXPECT_THAT(shown("--served-model-name 123456789 --api-key 123456789"), Not(HasSubstr("123456789")));
+  EXPECT_THAT(shown("--backend-url http://localhost:30000"), HasSubstr("http://localhost:30000"));
+  EXPECT_THAT(shown("--backend-url http://localhost:30000/Zq7marker9X"), Not(HasSubstr("Zq7marker9X")));
+}
+
+TEST(Conceal, TheAdviceToGiveAValueIsShown) {
+  const TemporaryDirectory dir;
+  const std::string serve = "python -m sglang.launch_server --model-path m --max-total-tokens ";
+  EXPECT_THAT(run_tool({"launches", dir.file("a.sh", serve + "$INPUT_TOKEN\n")}).out,
+              HasSubstr("give it with --set INPUT_TOKEN=VALUE\n"));
+  const std::string nodes = "$(lscpu | grep \"NUMA node0 CPU(s):\" | awk -F: '{print $2}')";
+  EXPECT_THAT(run_tool({"launches", dir.file("b.sh", serve + nodes + "\n")}).out,
+              HasSubstr("what " + nodes + " prints"));
+}
+
+// What vLLM serves stands in front of its options.
+TEST(Conceal, TheModelOfVllmIsShown) {
+  const TemporaryDirectory dir;
+  const std::string out =
+      run_tool({"launches", dir.file("a.sh", "vllm serve reducto/RolmOCR --port 3 --api-key Zq7marker9X\n")}).out;
+  EXPECT_THAT(out, HasSubstr("reducto/RolmOCR --port 3 --api-key '***'"));
+  EXPECT_THAT(run_tool({"launches", dir.file("b.sh", "vllm serve https://u:topsecret@h/x\n")}).out,
+              Not(HasSubstr("topsecret")));
+}
+
+// A default has the name of its variable, which may say what it is.
+TEST(Conceal, ADefaultIsShownWhereItsNameSaysWhatItIs) {
+  const TemporaryDirectory dir;
+  const auto shown = [&](const std::string& name) {
+    const std::string program = "import os, sglang\nif os.environ.get('" + name +
+                                "', 'correcthorse') != 'off':\n  sglang.Engine(model_path='m')\n";
+    return run_tool({"launches", "--format", "json", dir.file("a.py", program)}).out;
+  };
+  EXPECT_THAT(shown("VERL_LOGGING_LEVEL"), HasSubstr("correcthorse"));
+  EXPECT_THAT(shown("MODEL"), HasSubstr("correcthorse"));
+  for (const char* name : {"KX", "MODEL_KEY", "HF_TOKEN", "DEVICES_AUTH"})
+    EXPECT_THAT(shown(name), Not(HasSubstr("correcthorse"))) << name;
+}
+
 // Our own words about when a launch runs hide nothing of themselves.
 TEST(Conceal, WhenALaunchRunsIsShown) {
   const TemporaryDirectory dir;
   const std::string serve = "python -m sglang.launch_server --model-path m; ";
+  const std::string program = dir.file(
+      "a.py",
+      "import subprocess\nclass Lm:\n  def begin_it(self):\n    self.box.local('sglang serve --model-path m')\n");
+  EXPECT_THAT(run_tool({"launches", program}).out,
+              HasSubstr(", in begin_it, which nothing here calls; where self.box.local starts it\n"));
+  const std::string list = dir.file("b.py", "cmd = ['python', '-m', 'sglang.launch_server', '--model-path', 'm']\n");
+  EXPECT_THAT(run_tool({"launches", list}).out, HasSubstr(", where what is made of this list is run\n"));
   for (const std::string& loop : {"turn 1 of a loop|N=1; while [ $N -lt 2 ]; do " + serve + "N=2; done",
                                   "in a loop at line 1|while sleep 1; do " + serve + "done",
                                   "in a branch at line 1|if [ $# = 1 ]; then " + serve + "fi",

@@ -23,14 +23,17 @@ namespace {
 
 // Shorter ones are hidden where they stand, but not looked for in prose: they would be found in any word.
 constexpr std::size_t kShortest = 4;
+constexpr std::size_t kLongNumber = 8;  // shorter ones are what other options are given, too
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 class Secrets {
  public:
   void add(std::string_view secret) {
     longest_ = std::max(longest_, secret.size());
-    if (secret.size() < kShortest || secret == kHidden) return;
+    const bool number = secret.size() < kLongNumber && std::ranges::all_of(secret, is_digit);
+    if (secret.size() < kShortest || number || secret == kHidden) return;
     auto& same = by_start_[std::string(secret.substr(0, kShortest))];
     if (std::ranges::find(same, secret) != same.end()) return;
     same.emplace_back(secret);
@@ -401,13 +404,17 @@ static void hide_default(ReadLaunch::Default& one, const ReadLaunch& launch, con
   secrets.hide_in(value);
   hide_value_parts(value);
   const auto shows = [&](const std::string& word) { return word.find(value) != std::string::npos; };
-  if (!std::ranges::any_of(launch.argv, shows)) hide_closed_words(value);
+  if (!says_meaning(one.name) && !std::ranges::any_of(launch.argv, shows)) hide_closed_words(value);
 }
 
-void conceal(ReadLaunch& launch, Release release) {
+void conceal(ReadLaunch& launch, Release release, bool vllm) {
+  const bool model = vllm && !launch.argv.empty() && !launch.argv[0].starts_with('-');
+  std::vector<std::string> words(launch.argv.begin() + (model ? 1 : 0), launch.argv.end());
   // A secret that stands once more behind an option that is none is one there, too.
-  const Secrets secrets = secrets_of(release, launch.argv, launch.env);
-  hide_words(release, launch.argv);
+  const Secrets secrets = secrets_of(release, words, launch.env);
+  hide_words(release, words);
+  if (model) hide_value_parts(launch.argv[0]);
+  std::ranges::move(words, launch.argv.begin() + (model ? 1 : 0));
   hide_variables(launch.env);
   for (std::string& word : launch.argv) secrets.hide_in(word);
   for (auto& [name, value] : launch.env) secrets.hide_in(value);
@@ -415,7 +422,7 @@ void conceal(ReadLaunch& launch, Release release) {
     secrets.hide_in(*text);
     hide_parts(*text);
   }
-  hide_closed_words(launch.when);
+  hide_condition(launch.when);
   for (ReadLaunch::Open& open : launch.unknown) {
     secrets.hide_in(open.what);
     hide_parts(open.what);

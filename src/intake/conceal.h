@@ -13,7 +13,8 @@ namespace preflight::commands {
 
 void conceal(PreparedLaunch& prepared);
 // A launch as it was read.
-void conceal(ReadLaunch& launch, Release release);
+// `vllm`: its first word is a model.
+void conceal(ReadLaunch& launch, Release release, bool vllm);
 // A launch of a batch without its secrets; none where it holds none of `shortest` letters, which is nearly always.
 std::optional<Launch> concealed(const Launch& launch, const LaunchInputs& inputs, std::size_t shortest = 1);
 // Corrected arguments, after the first one was written back.

@@ -63,7 +63,10 @@ constexpr auto kUsual = std::to_array<std::string_view>(
      "line", "loop", "turn", "where", "what", "stands", "front", "fails", "unless", "script", "ends", "another",
      "program", "takes", "place", "function", "returns", "holds", "leader",
      // of the sentences that ask for what another tool makes
-     "kustomize", "helm", "build", "config"});
+     "kustomize", "helm", "build", "config",
+     // of what counts the parts of a machine
+     "grep", "awk", "print", "node", "nodes", "numa", "cpu", "cpus", "gpu", "gpus", "core", "cores", "socket",
+     "devices", "lscpu", "nproc", "sed", "head", "tail", "level", "warn", "warning", "info", "debug", "error"});
 
 // Words that options, their choices and known models are called by.
 bool is_of_names(std::string_view part) {
@@ -79,6 +82,13 @@ bool is_of_names(std::string_view part) {
     return out;
   }();
   return kNames.contains(ascii_lower(part));
+}
+
+// "node0"
+bool is_numbered_name(std::string_view part) {
+  constexpr std::size_t kFewDigits = 2;
+  const std::size_t letters = part.find_last_not_of("0123456789") + 1;
+  return part.size() - letters <= kFewDigits && is_of_names(part.substr(0, letters));
 }
 
 // "8192", "0.85", "10.0.0.1:5000", "16k", "64Gi".
@@ -97,6 +107,18 @@ bool is_flag(std::string_view value) {
 bool is_path(std::string_view value) {
   constexpr std::array<std::string_view, 7> kStarts = {"/", "./", "../", "~/", "$", "?", kHidden};
   return std::ranges::any_of(kStarts, [&](std::string_view start) { return value.starts_with(start); });
+}
+
+// "http://localhost:30000", "http://10.0.0.1:8000/": of a server nearby, with nothing behind its port.
+bool is_address(std::string_view value) {
+  constexpr std::array<std::string_view, 5> kSchemes = {"http://", "https://", "grpc://", "tcp://", "ws://"};
+  const auto scheme = std::ranges::find_if(kSchemes, [&](std::string_view start) { return value.starts_with(start); });
+  if (scheme == kSchemes.end()) return false;
+  value.remove_prefix(scheme->size());
+  if (value.ends_with('/')) value.remove_suffix(1);
+  constexpr std::string_view kHere = "localhost";
+  if (value.starts_with(kHere)) value.remove_prefix(kHere.size());
+  return value.empty() || (value.find_first_not_of("0123456789.:") == value.npos && is_number(value));
 }
 
 // A secret by what it says of itself, in one with other letters: "topsecret".
@@ -177,7 +199,8 @@ bool is_option_name(std::string_view value) {
 }  // namespace
 
 bool is_open_value(std::string_view value) {
-  return value.empty() || is_number(value) || is_flag(value) || is_choice(value) || is_path(value) || is_model(value);
+  return value.empty() || is_number(value) || is_flag(value) || is_choice(value) || is_path(value) || is_model(value) ||
+         is_address(value);
 }
 
 bool is_open_word(std::string_view word) {
@@ -187,7 +210,7 @@ bool is_open_word(std::string_view word) {
   if (is_file_name(word) || is_of_context(word) || is_option_name(word)) return true;
   int unknown = 0;
   each_part(word, [&](std::string_view part) {
-    if (!is_number(part) && !is_of_names(part)) unknown += is_short(part) ? 1 : kFewShort + 1;
+    if (!is_number(part) && !is_numbered_name(part)) unknown += is_short(part) ? 1 : kFewShort + 1;
   });
   return unknown <= kFewShort;
 }
@@ -270,6 +293,20 @@ class Literals {
   std::vector<TextPart> parts_;
 };
 
+// "in NAME, which nothing here calls": what a reader says of a program, with names of functions alone.
+bool is_own_sentence(std::string_view part) {
+  constexpr std::array<std::array<std::string_view, 2>, 3> kSentences = {
+      {{"in ", ", which nothing here calls"},
+       {"where ", " starts it"},
+       {"where what is made of this list is run", ""}}};
+  return std::ranges::any_of(kSentences, [&](const auto& ends) {
+    if (part.size() < ends[0].size() + ends[1].size() || !part.starts_with(ends[0]) || !part.ends_with(ends[1]))
+      return false;
+    const std::string_view name = part.substr(ends[0].size(), part.size() - ends[0].size() - ends[1].size());
+    return std::ranges::all_of(name, [](char c) { return is_in_part(c) || c == '_' || c == '.'; });
+  });
+}
+
 // Where other commands of the line end, in front of an argument, or begin, behind one.
 constexpr std::string_view kBetweenCommands = ";&|)";
 
@@ -302,10 +339,31 @@ void hide_literals(std::string& sentence) {
   hide_in(sentence);
 }
 
-void hide_closed_words(std::string& condition) {
-  Literals literals(condition);
-  literals.read(0, condition.size(), false);
-  hide(literals.take(), condition);
+void hide_closed_words(std::string& value) {
+  Literals literals(value);
+  literals.read(0, value.size(), false);
+  hide(literals.take(), value);
+}
+
+void hide_condition(std::string& condition) {
+  constexpr std::string_view kBetween = "; ";
+  std::string shown;
+  for (std::size_t at = 0; at < condition.size();) {
+    const std::size_t end = std::min(condition.find(kBetween, at), condition.size());
+    std::string part = condition.substr(at, end - at);
+    if (!is_own_sentence(part)) hide_closed_words(part);
+    shown += part;
+    if (end < condition.size()) shown += kBetween;
+    at = end + kBetween.size();
+  }
+  condition = std::move(shown);
+}
+
+bool says_meaning(std::string_view name) {
+  constexpr std::size_t kShort = 4;
+  std::string_view last;
+  each_part(name, [&](std::string_view part) { last = part; });
+  return last.size() >= kShort && is_of_names(last);
 }
 
 std::string shown_word(std::string word) {

@@ -20,8 +20,12 @@ bool is_open_word(std::string_view word);
 
 // Code that a sentence quotes, "$(cat NAME)" or get("NAME"): its literals become *** unless they are open.
 void hide_literals(std::string& sentence);
-// All words of a condition, "k=VALUE" or an expression of a workflow.
-void hide_closed_words(std::string& condition);
+// All words of a value, "k=VALUE" or an expression of a workflow.
+void hide_closed_words(std::string& value);
+// Of what says when a launch runs, without the sentences that a reader made: these hold names alone.
+void hide_condition(std::string& condition);
+// The last word of a name says what its value is: "LOG_LEVEL", "model".
+bool says_meaning(std::string_view name);
 
 // A word that somebody typed, as it is told back: with blanks in it, it may be a whole command line.
 std::string shown_word(std::string word);

@@ -181,6 +181,9 @@ bool is_file(std::string_view text, std::size_t begin, std::string_view name) {
          std::ranges::any_of(kEndings, [&](std::string_view ending) { return name.ends_with(ending); });
 }
 
+// Of the advice that says how to give a value: NAME=VALUE.
+constexpr std::string_view kPlaceholder = "VALUE";
+
 // `name=value`, `name: value` and `"name": "value"`, escaped as often as it may be.
 void add_named(std::string_view text, Parts& parts) {
   std::size_t begin = 0;
@@ -193,7 +196,8 @@ void add_named(std::string_view text, Parts& parts) {
       while (name.ends_with('\\')) name.remove_suffix(1);
       if (!name.empty() && is_secret_variable(name) && !(c == ':' && is_file(text, begin, name))) {
         const TextPart value = value_at(text, at + 1, c, is_secret(name));
-        if (value.size > 0 && !is_count(name, text.substr(value.begin, value.size))) {
+        const std::string_view given = text.substr(value.begin, value.size);
+        if (value.size > 0 && given != kPlaceholder && !is_count(name, given)) {
           parts.push_back(value);
           at = value.begin + value.size - 1;
         }
@@ -367,11 +371,27 @@ void add_webhooks(std::string_view text, Parts& parts) {
   }
 }
 
+// "token_paddings", "key_length": a part of the name says that it counts.
+bool says_count(std::string_view plain) {
+  constexpr std::array<std::string_view, 20> kCounting = {
+      "padding", "paddings", "size",    "sizes", "len",   "length",   "limit",  "count", "num",      "budget",
+      "batch",   "ratio",    "buckets", "rate",  "steps", "interval", "window", "port",  "capacity", "threshold"};
+  for (std::size_t at = 0; at < plain.size();) {
+    const std::size_t end = std::min(plain.find('_', at), plain.size());
+    if (std::ranges::find(kCounting, plain.substr(at, end - at)) != kCounting.end()) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool is_count(std::string_view name, std::string_view value) {
   constexpr std::array<std::string_view, 5> kFlags = {"true", "false", "null", "none", "auto"};
   if (std::ranges::find(kFlags, ascii_lower(value)) != kFlags.end()) return true;
+  constexpr std::size_t kMostDigits = 7;  // of a number of tokens
+  const bool digits = value.size() <= kMostDigits && std::ranges::all_of(value, is_digit);
+  if (digits && says_count(plain_name(name))) return true;
   const bool number = std::ranges::none_of(value, [](char c) { return std::isalpha(static_cast<unsigned char>(c)); });
   return number && (value.size() < 4 || plain_name(name).ends_with("tokens"));
 }
