@@ -16,6 +16,15 @@ using Kind = Val::Kind;
 bool is_many(const Val& v) { return v.is(Kind::kUnknown) && v.mystery->many; }
 std::string_view last_name(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 
+// "<checkpoint_path>", as pages write what their reader puts in.
+bool is_placeholder(std::string_view word) {
+  if (word.size() < 3 || !word.starts_with('<') || !word.ends_with('>')) return false;
+  const std::string_view name = word.substr(1, word.size() - 2);
+  return std::ranges::all_of(name, [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == ' ';
+  });
+}
+
 template <std::size_t N>
 bool is_one_of(std::string_view word, const std::array<std::string_view, N>& list) {
   return std::find(list.begin(), list.end(), word) != list.end();
@@ -82,6 +91,8 @@ void Follower::add_word(const Val& value, std::vector<ShellWord>& out, RunContex
   const bool path = v.is(Kind::kInstance) && v.object->name == "pathlib.Path";
   if (v.is(Kind::kUnknown)) {
     out.push_back(word(hole(v, at), v, at));
+  } else if (v.known_text() && is_placeholder(v.text->text)) {
+    out.push_back(word(unknown_text(v.text->text + " is a placeholder: put the value in its place", at), v, at));
   } else if (v.is(Kind::kText) || path || !texts_alone) {
     out.push_back(word(text_or_hole(v, at), v, at));
   } else {
