@@ -551,6 +551,7 @@ const Bound kBounds[] = {
      field(Field::disaggregation_mode, "decode")},
     {"MO007", 11, true, "qwen3-30b-a3b", kMoe, field(Field::moe_runner_backend, "flashinfer_trtllm")},
     {"MO007", 11, true, "qwen3-30b-a3b", kMoe, field(Field::moe_runner_backend, "flashinfer_trtllm_routed")},
+    {"MO007", 11, true, "qwen3-30b-a3b", kMoe, field(Field::moe_runner_backend, "experimental_sgl_trtllm")},
     {"MO007", 11, true, "qwen3-30b-a3b", kMoe, field(Field::moe_runner_backend, "flashinfer_cutlass")},
     {"MO007", 11, true, "qwen3-30b-a3b", kMoe, field(Field::moe_runner_backend, "triton_kernel")},
     {"MO007", 23, false, "qwen3-30b-a3b", kMoe, field(Field::moe_runner_backend, "triton")},

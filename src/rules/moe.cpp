@@ -76,6 +76,7 @@ struct Runner {
 constexpr std::array kRunners = {
     Runner{"flashinfer_trtllm", "ends with ModuleNotFoundError of flashinfer once the weights are loaded"},
     Runner{"flashinfer_trtllm_routed", "ends with ModuleNotFoundError of flashinfer once the weights are loaded"},
+    Runner{"experimental_sgl_trtllm", "ends with ModuleNotFoundError of flashinfer once the weights are loaded"},
     Runner{"flashinfer_cutlass",
            "has gate and up projection loaded in FlashInfer's order, and the kernels of this device take them in the "
            "other: wrong output",
