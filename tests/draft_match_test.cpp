@@ -69,5 +69,21 @@ TEST(DraftMatch, AStandaloneDraftHasTheModelsVocabulary) {
   EXPECT_THAT(checked("qwen3-8b", "STANDALONE", "qwen3-0.6b"), Not(HasSubstr("SP012")));
 }
 
+TEST(DraftMatch, AnEagle3DraftReadsLayersThatTheModelsClassHandsOut) {
+  constexpr const char* kSays = "MC007]: Gemma2ForCausalLM hands out no layers' hidden states, which EAGLE3 reads";
+  EXPECT_THAT(checked("gemma-2-9b-it", "EAGLE3", "llama-3.1-8b-eagle3"), HasSubstr(kSays));
+  EXPECT_THAT(checked("gemma-2-9b-it", "EAGLE", "llama-3.1-8b-eagle"), Not(HasSubstr("MC007")));
+  EXPECT_THAT(checked("llama-3.1-8b-instruct", "EAGLE3", "llama-3.1-8b-eagle3"), Not(HasSubstr("MC007")));
+  // A draft may say that it reads the last layer alone.
+  const TemporaryDirectory dir;
+  const std::string config = testing::read_file(testing::models_root() + "/llama-3.1-8b-eagle3/config.json");
+  for (const char* uses : {"true", "false"}) {
+    const std::string told = std::string("{\"eagle_config\": {\"use_aux_hidden_state\": ") + uses + "}, ";
+    dir.file("draft/config.json", told + config.substr(config.find('{') + 1));
+    const bool says = checked("gemma-2-9b-it", "EAGLE3", dir.path() + "/draft").find("MC007") != std::string::npos;
+    EXPECT_EQ(says, uses == std::string("true"));
+  }
+}
+
 }  // namespace
 }  // namespace preflight

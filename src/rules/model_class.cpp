@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "src/base/ascii_case.h"
+#include "src/facts/captured_layers.h"
 #include "src/facts/kinds.h"
 #include "src/facts/model_classes.h"
 #include "src/plan/output_head.h"
@@ -160,6 +162,35 @@ std::optional<Finding> draft_as_model(const LaunchFacts& f) {
   return Finding{.message = fmt::format("{} drafts for another model and serves nothing by itself", name)};
 }
 
+// Whose convention of capturing layers the launch asks of the target's class; empty: none, or not known. A draft may
+// say that it reads the last layer alone; NGRAM and the like read none.
+std::string captured_for(const LaunchFacts& f) {
+  const std::string_view without_draft = f.text(Field::aux_hidden_state_capture);
+  if (!without_draft.empty()) return ascii_upper(without_draft);
+  const std::string algorithm = f.algorithm();
+  if (algorithm == "DFLASH" || algorithm == "DSPARK") return algorithm;
+  if (algorithm != "EAGLE3" || f.draft_model() == nullptr) return {};
+  if (f.text(Field::speculative_draft_model_path).empty()) return {};
+  const Value said = f.draft_model()->root("eagle_config");
+  const Value* uses = said.find("use_aux_hidden_state");
+  return uses == nullptr || uses->truthy() ? algorithm : std::string();
+}
+
+std::optional<Finding> captures_no_layers(const LaunchFacts& f) {
+  const std::string algorithm = captured_for(f);
+  if (algorithm.empty() || f.is(Field::model_impl, "mindspore")) return std::nullopt;
+  const bool by_transformers = f.is(Field::model_impl, "transformers");
+  const std::string_view name = by_transformers ? "transformers' class" : own_architecture(f);
+  if (name.empty() || is_draft_class(name)) return std::nullopt;
+  const auto since = facts::captures_since(name, algorithm);
+  if (since && f.release() >= *since) return std::nullopt;
+  Finding finding{.message = fmt::format("{} hands out no layers' hidden states, which {} reads", name, algorithm)};
+  finding.remedies = {to_drop(f.algorithm().empty() ? "--enable-return-aux-hidden-states" : "--speculative-algorithm")};
+  if (since) finding.remedies.push_back(with_release(since->text()));
+  if (by_transformers) finding.remedies.push_back(to_drop("--model-impl"));
+  return finding;
+}
+
 const Rule kRules[] = {
     {.id = "MC001",
      .field = Field::model_path,
@@ -235,6 +266,23 @@ const Rule kRules[] = {
                     .args = "--device xpu --tp-size 8 --disable-radix-cache",
                     .since = v0_5(19)},
                    {.model = "qwen3-8b", .args = "--device xpu"}}}},
+    {.id = "MC007",
+     .field = Field::speculative_algorithm,
+     .summary = "a draft that reads layers which the model's class does not hand out",
+     .why = "ValueError once the weights are loaded, for EAGLE3 before 0.5.23 AttributeError: the class has no method "
+            "that says which layers to keep.",
+     .remedies = {drop("--speculative-algorithm")},
+     .source = "sglang/srt/model_executor/model_runner_components/attention_backend_setup.py, earlier "
+               "model_executor/model_runner.py; sglang/srt/models",
+     .check = captures_no_layers,
+     .fires_on = {{{.model = "gemma-2-9b-it",
+                    .args = "--device xpu --attention-backend triton --speculative-algorithm DFLASH "
+                            "--speculative-draft-model-path {models}/llama3.1-8b-instruct-dflash-ultrachat",
+                    .since = v0_5(20)}}},
+     .quiet_on = {{{.model = "llama-3.1-8b-instruct",
+                    .args = "--device xpu --attention-backend triton --speculative-algorithm DFLASH "
+                            "--speculative-draft-model-path {models}/llama3.1-8b-instruct-dflash-ultrachat"},
+                   {.model = "gemma-2-9b-it", .args = "--device xpu --attention-backend triton"}}}},
     {.id = "MD020",
      .severity = Severity::kWarning,
      .certainty = Certainty::kLikely,
