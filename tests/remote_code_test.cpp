@@ -55,5 +55,25 @@ TEST(OwnCode, OfAModelKnownByItsIdLiesOnTheHub) {
   }
 }
 
+TEST(OwnCode, OfAClassThatNobodyElseHasLiesBesideTheConfiguration) {
+  constexpr const char* kSays = "MC001]: only the checkpoint has a class for QModel, and modeling_q.py is not beside";
+  const TemporaryDirectory folder;
+  const auto checked = [&](const std::string& architecture, const std::string& code, const std::string& impl) {
+    folder.file("config.json", R"({"architectures": [")" + architecture +
+                                   R"("], "model_type": "qwen3", "hidden_size": 1024, "num_hidden_layers": 4,
+             "num_attention_heads": 8, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 1000,
+             "intermediate_size": 2048, "max_position_embeddings": 4096, "auto_map": {"AutoModel": ")" +
+                                   code + R"("}})");
+    return run_tool({"check", "--no-kernel", "--no-fixes", "--", "--model-path", folder.path(), "--model-impl", impl})
+        .out;
+  };
+  EXPECT_THAT(checked("QModel", "modeling_q.QModel", "auto"), HasSubstr(kSays));
+  EXPECT_THAT(checked("QModel", "owner/repo--modeling_q.QModel", "auto"), Not(HasSubstr("MC001")));
+  EXPECT_THAT(checked("QModel", "modeling_q.QModel", "transformers"), Not(HasSubstr("MC001")));
+  EXPECT_THAT(checked("Qwen3ForCausalLM", "modeling_q.QModel", "auto"), Not(HasSubstr("MC001")));
+  folder.file("modeling_q.py", "class QModel: pass\n");
+  EXPECT_THAT(checked("QModel", "modeling_q.QModel", "auto"), Not(HasSubstr("MC001")));
+}
+
 }  // namespace
 }  // namespace preflight::testing

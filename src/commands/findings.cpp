@@ -23,6 +23,7 @@
 #include "src/facts/draft_model.h"
 #include "src/facts/gguf/gguf_tensors.h"
 #include "src/facts/model_cache.h"
+#include "src/facts/model_classes.h"
 #include "src/facts/model_weights.h"
 #include "src/facts/remote_code.h"
 #include "src/facts/known_models.h"
@@ -315,6 +316,34 @@ std::optional<Diagnostic> own_code_not_run(const PreparedLaunch& prepared) {
       .where = given != nullptr ? given->where : SourceRange{}};
 }
 
+// A class that the checkpoint alone has, in files that are not there. SGLang asks for all that auto_map names at once.
+std::optional<Diagnostic> own_class_absent(const PreparedLaunch& prepared) {
+  const Launch& launch = prepared.launch;
+  if (!launch.model || prepared.inputs.models == nullptr) return {};
+  facts::ModelSource& models = *prepared.inputs.models;
+  const ModelFacts& model = *launch.model;
+  const Value map = model.root("auto_map");
+  const auto package = launch.env.find("SGLANG_EXTERNAL_MODEL_PACKAGE");
+  const std::string impl = launch[Field::model_impl].is_string() ? launch[Field::model_impl].as_string() : "";
+  if (!map.is_dict() || map.find("AutoModel") == nullptr || impl == "transformers" || impl == "mindspore") return {};
+  if ((package != launch.env.end() && !package->second.empty()) || !models.has_file(model.path, ".")) return {};
+  const auto elsewhere = [&](const std::string& name) {
+    return facts::model_class(name, launch.release()) != facts::ModelClass::kNone;
+  };
+  if (model.architectures.empty() || std::ranges::any_of(model.architectures, elsewhere)) return {};
+  for (const auto& [task, code] : map.as_dict()) {
+    if (!code.is_string() || code.as_string().find("--") != std::string::npos) continue;
+    const std::string file = code.as_string().substr(0, code.as_string().find('.')) + ".py";
+    if (models.has_file(model.path, file)) continue;
+    return rules::from_record(
+        *find_rule("MC001"),
+        fmt::format("only the checkpoint has a class for {}, and {} is not beside its config.json",
+                    model.architectures.front(), file),
+        Field::model_path, launch);
+  }
+  return {};
+}
+
 bool shapes_assumed(const PreparedLaunch& prepared) {
   return std::ranges::any_of(prepared.assumed_facts, [](const AssumedFact& fact) {
     return fact.name == "num_q_heads" || fact.name == "num_kv_heads" || fact.name == "head_dim";
@@ -339,6 +368,7 @@ std::vector<Diagnostic> findings_of(const PreparedLaunch& prepared, const CheckO
   if (prepared.unknown_model) findings.push_back(unknown_model(*prepared.unknown_model, prepared.launch));
   if (!prepared.assumed_facts.empty()) findings.push_back(assumed_facts(prepared.assumed_facts));
   if (auto note = own_code_not_run(prepared)) findings.push_back(std::move(*note));
+  if (auto absent = own_class_absent(prepared)) findings.push_back(std::move(*absent));
   for (const Field field : {Field::model_path, Field::speculative_draft_model_path}) {
     if (auto damage = damaged_weights(prepared, field)) findings.push_back(std::move(*damage));
   }
