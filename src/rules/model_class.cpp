@@ -191,6 +191,78 @@ std::optional<Finding> captures_no_layers(const LaunchFacts& f) {
   return finding;
 }
 
+// Model types whose configuration in transformers has no plan of its layers for tensor parallelism, alike
+// in 5.8.1, 5.12.1 and 5.19.0; those that further types lack for pipelines alone. Models of several parts are not
+// judged here.
+constexpr std::array<std::string_view, 37> kNoTensorPlan = {"afmoe",
+                                                            "bamba",
+                                                            "biogpt",
+                                                            "bitnet",
+                                                            "bloom",
+                                                            "codegen",
+                                                            "diffllama",
+                                                            "falcon",
+                                                            "falcon_h1",
+                                                            "falcon_mamba",
+                                                            "gpt2",
+                                                            "gpt_bigcode",
+                                                            "gpt_neo",
+                                                            "gpt_oss",
+                                                            "gptj",
+                                                            "granitemoe",
+                                                            "granitemoehybrid",
+                                                            "granitemoeshared",
+                                                            "hunyuan_v1_dense",
+                                                            "hunyuan_v1_moe",
+                                                            "jamba",
+                                                            "jetmoe",
+                                                            "lfm2",
+                                                            "lfm2_moe",
+                                                            "mamba",
+                                                            "mamba2",
+                                                            "nemotron",
+                                                            "nemotron_h",
+                                                            "opt",
+                                                            "persimmon",
+                                                            "phimoe",
+                                                            "recurrent_gemma",
+                                                            "stablelm",
+                                                            "xglm",
+                                                            "xlstm",
+                                                            "zamba",
+                                                            "zamba2"};
+constexpr std::array<std::string_view, 3> kNoStagePlanEither = {"llama4_text", "nanochat", "olmoe"};
+constexpr std::array<std::string_view, 2> kStagePlan = {"afmoe", "gpt_oss"};
+
+// transformers' class serves: asked for, or for want of one of SGLang's own.
+bool transformers_serves(const LaunchFacts& f) {
+  if (f.is(Field::model_impl, "transformers")) return true;
+  const auto by_transformers = [&](const std::string& name) {
+    return facts::model_class(name, f.release()) == ModelClass::kTransformers;
+  };
+  return f.is(Field::model_impl, "auto") && own_architecture(f).empty() &&
+         std::ranges::any_of(f.model().architectures, by_transformers);
+}
+
+std::optional<Finding> no_plan_of_layers(const LaunchFacts& f) {
+  if (f.tp() == 1 && f.pp() == 1) return std::nullopt;
+  const std::string& type = f.model().model_type;
+  if (!transformers_serves(f) || brings_its_own_class(f)) return std::nullopt;
+  const bool no_tensors = among(kNoTensorPlan, type);
+  const bool no_stages = (no_tensors && !among(kStagePlan, type)) || among(kNoStagePlanEither, type);
+  const bool over_tensors = f.tp() > 1 && no_tensors;
+  const bool over_stages = f.pp() > 1 && no_stages;
+  if (!over_tensors && !over_stages) return std::nullopt;
+  const std::string_view option = over_stages ? "--pp-size" : "--tp-size";
+  Finding finding{.message = fmt::format(
+                      "transformers' class for {} cannot be cut into {}", type,
+                      over_stages ? fmt::format("{} pipeline stages", f.pp()) : fmt::format("{} tensor ranks", f.tp())),
+                  .field = over_stages ? Field::pp_size : Field::tp_size,
+                  .remedies = {to_drop(std::string(option))}};
+  if (!own_architecture(f).empty()) finding.remedies.push_back(to_drop("--model-impl"));
+  return finding;
+}
+
 const Rule kRules[] = {
     {.id = "MC001",
      .field = Field::model_path,
@@ -283,6 +355,18 @@ const Rule kRules[] = {
                     .args = "--device xpu --attention-backend triton --speculative-algorithm DFLASH "
                             "--speculative-draft-model-path {models}/llama3.1-8b-instruct-dflash-ultrachat"},
                    {.model = "gemma-2-9b-it", .args = "--device xpu --attention-backend triton"}}}},
+    {.id = "MC008",
+     .field = Field::tp_size,
+     .summary = "ranks or stages with a class of transformers that has no plan for them",
+     .why = "ValueError while the model is built: SGLang takes from transformers' configuration which layers are cut.",
+     .remedies = {drop("--tp-size"), drop("--pp-size"), drop("--model-impl")},
+     .source = "sglang/srt/models/transformers.py; transformers: base_model_tp_plan, base_model_pp_plan",
+     .check = no_plan_of_layers,
+     .fires_on = {{{.model = "falcon-40b", .args = "--device xpu --tp-size 4 --model-impl transformers"},
+                   {.model = "lfm2-1.2b",
+                    .args = "--device xpu --disable-radix-cache --pp-size 2 --model-impl transformers"}}},
+     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --tp-size 4 --model-impl transformers"},
+                   {.model = "lfm2-1.2b", .args = "--device xpu --disable-radix-cache --tp-size 2"}}}},
     {.id = "MD020",
      .severity = Severity::kWarning,
      .certainty = Certainty::kLikely,
