@@ -568,6 +568,8 @@ const Bound kBounds[] = {
     {"MC007", 23, false, "gemma-2-9b-it", kPlain,
      all({field(Field::speculative_algorithm, "DFLASH"), field(Field::model_impl, "mindspore")})},
     {"MC007", 23, false, "llama-3.1-8b-eagle3", kPlain, field(Field::speculative_algorithm, "DFLASH")},
+    {"MC005", 21, true, "qwen3-8b", kPlain, of_class("LiLiCorrDraftModel")},
+    {"MC005", 20, false, "qwen3-8b", kPlain, of_class("LiLiCorrDraftModel")},
     {"MC008", 11, true, "falcon-40b", "--device xpu --model-impl transformers", field(Field::tp_size, 2)},
     {"MC008", 23, true, "falcon-40b", "--device xpu --model-impl transformers", field(Field::pp_size, 2)},
     {"MC008", 23, false, "falcon-40b", "--device xpu --model-impl transformers", nothing},

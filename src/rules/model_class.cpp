@@ -124,7 +124,7 @@ std::optional<Finding> attention_over_all_ranks(const LaunchFacts& f) {
 bool is_draft_class(std::string_view name) {
   return name.find("Eagle") != name.npos || name.ends_with("NextN") || name.ends_with("MTP") ||
          name.ends_with("AssistantForCausalLM") || name.ends_with("AssistantModel") ||
-         name.find("DFlash") != name.npos || name.find("DSpark") != name.npos;
+         name.find("DFlash") != name.npos || name.find("DSpark") != name.npos || name.ends_with("DraftModel");
 }
 
 // Classes whose constructor or load_weights asks torch for a CUDA device or stream.
