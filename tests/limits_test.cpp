@@ -213,6 +213,7 @@ TEST(Limits, ScriptsThatCopyMuch) {
   script(list + times(14'000, "B=(\"${A[@]:1:3}\")\n"), steps);
   script("set -- " + times(9'000, "x ") + "\n" + times(20'000, "if x; then y; fi\n"), steps);
   script(times(3'700, "while getopts a:b o; do case $o in a) A=$OPTARG;; esac; done\n"), steps);
+  script("A=x\n" + times(43'000, "eval A=$A$A\n"), steps);
   script(times(8'500, "[[ $A =~ ^(a|b)*$ ]] && A=x\n"), "1 launch checked");
   script("A=" + std::string(500, 'a') + "\n" + times(12'000, "[[ $A =~ (a|a|aa)+(a|aa)+c ]] && B=x\n"), steps);
   script(

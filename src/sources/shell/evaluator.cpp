@@ -99,6 +99,7 @@ void ShellEvaluator::run_text(const ShellText& text, const std::string& file) {
   kept->first = text;
   kept->second = std::make_unique<ShellParser>(kept->first, pasted_);
   kept_.push_back(kept);
+  const std::size_t functions = bodies_.size();
   ShellParser& parser = *kept->second;
   const Text before =
       std::exchange(text_, Text{&kept->first, &parser.here_documents(), file.empty() ? text_.file : file});
@@ -116,6 +117,7 @@ void ShellEvaluator::run_text(const ShellText& text, const std::string& file) {
   for (ShellNote& one : parser.take_notes()) {
     if (muted_ == 0) notes_.push_back(std::move(one));
   }
+  if (functions == bodies_.size()) std::erase(kept_, kept);  // nothing points into it
 }
 
 Status ShellEvaluator::run_node(const Node& node) {
