@@ -58,6 +58,26 @@ TEST(Launches, TellWhatAFileNamesBesideThem) {
   EXPECT_THAT(run_tool({"launches", cut}).out, Not(HasSubstr("s3cr3t")));
 }
 
+// A script that runs another one: followed, told with its reason, or named where it is not here.
+TEST(Launches, OfAScriptThatAnotherOneRuns) {
+  const TemporaryDirectory dir;
+  dir.file("start.sh", kServe + "--port $1 --tp ${TP:-1}\n");
+  const std::string caller = dir.file("a.sh", "TP=4 bash \"$(dirname \"$0\")/start.sh\" 31000\n");
+  const Json all = Json::parse(run_tool({"launches", caller, "--format", "json"}).out);
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0]["argv"][3], "31000");
+  EXPECT_EQ(all[0]["argv"][5], "4");
+  EXPECT_TRUE(all[0]["unknown"].empty());
+  const std::string writes = dir.file("b.sh", "sed -i s/a/b/ start.sh\nbash ./start.sh 1\n" + kServe + "\n");
+  EXPECT_THAT(run_tool({"launches", writes}).out,
+              HasSubstr("start.sh is run here and not followed (this script writes it)"));
+  for (const std::string start : {"bash /n/service.sh 1", "/n/service.sh 1", "sudo bash /n/service.sh 1"}) {
+    const ToolRun away = run_tool({"launches", dir.file("c.sh", "# sglang\n" + start + "\n")});
+    EXPECT_EQ(away.status, 2) << start;
+    EXPECT_THAT(away.err, HasSubstr("/n/service.sh is run here, and not read")) << start;
+  }
+}
+
 TEST(Launches, WhatCannotBeReadIsSaid) {
   const TemporaryDirectory dir;
   EXPECT_EQ(run_tool({"launches", dir.path() + "/none"}).status, 2);

@@ -334,6 +334,12 @@ void leave(const std::vector<ShellWord>& words, std::size_t at, RunContext& cont
 
 }  // namespace
 
+// The file of a script that another one runs; "" of other texts that a shell is handed.
+static std::string called_file(const std::optional<ShellText>& zero) {
+  const bool file = zero && zero->unknowns.size() == 1 && zero->unknowns.front().place == Unknown::Place::kFile;
+  return file ? zero->unknowns.front().path : std::string();
+}
+
 Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& context, int depth) {
   if (depth == 0) account(text);
   if (depth > limits::kShellsInShells) return failure("shells are nested too deep in this command");
@@ -348,7 +354,8 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
   start.files = context.files;
   start.others = context.others;
   start.trail = &trail_;
-  if (depth == 0) start.own_file = place_of_file(context.file);
+  const std::string called = called_file(context.zero);
+  start.own_file = called.empty() && depth == 0 ? place_of_file(context.file) : called;
   if (!context.file.empty() && !context.elsewhere && context.image.empty())
     start.file_beside = [&](const std::string& path) -> Result<std::string> {
       auto found = file_beside(context.file, path);
@@ -368,6 +375,7 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
     inside.activated = activated;
     inside.env = environment;
     inside.input.reset();
+    if (!called.empty()) inside.zero.reset();  // of this file alone
     add_defaults(inside.defaults, c.defaults);
     for (const ShellText& function : c.functions) {
       const std::size_t cost = limits::kHandedCost * (function.text.size() + 1);
@@ -400,6 +408,18 @@ bool LaunchFinder::read_file(const ShellCommand& c, const RunContext& context, i
   switch (c.file_use) {
     case ShellCommand::FileUse::kScript: {
       RunContext inside = context;
+      if (!called_file(c.words[c.file_word]).empty()) {
+        // Each is followed by itself: files that run each other may multiply.
+        constexpr std::size_t kCalled = std::size_t{256} << 10U;
+        const std::size_t cost = kCalled + limits::kHandedCost * c.file->text.size();
+        if (depth + 1 >= limits::kShellsInShells || cost > bytes_inside_) {
+          notes_.push_back(
+              {"SH004", "more scripts run each other than are followed: what this one starts is not known", c.begin});
+          return true;
+        }
+        bytes_inside_ -= cost;
+        inside.zero = c.words[c.file_word];
+      }
       leave(c.words, 0, inside);
       if (runs_its_words(c.words.front().text)) environment_words(c.words, 0, c.file_word, inside);
       start_with(c.words, c.file_word + 1, inside);
@@ -476,6 +496,7 @@ void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from
       trail_.told(word);
     }
     if (is_shell(word.text)) return shell(words, at, context, input, depth);
+    if (word.text.ends_with(".sh") && word.text.find('/') != std::string::npos) runs_unread(word);
     if (reads_manifest(words, at)) return read_from_input(words[at], input, FileKind::kManifest, {});
     const auto program = program_among(words, at);
     if (program || reads_program(words, at)) {
@@ -527,6 +548,15 @@ void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from
     }
     return;
   }
+}
+
+// A script that is not here, or not followed: told where nothing else is found.
+void LaunchFinder::runs_unread(const ShellWord& file) {
+  if (unknown_program_ || base_name(file.text) == file.text) return;
+  std::string name = file.text;
+  std::ranges::replace(name, kHole, '?');
+  unknown_program_ = Unknown{
+      0, fmt::format("{} is run here, and not read: what it starts is not known; give that file", name), file.begin};
 }
 
 // `exec "${CMD[@]}"`, where nobody knows what the list holds.
@@ -660,6 +690,7 @@ void LaunchFinder::shell(const std::vector<ShellWord>& words, std::size_t at, co
   const auto inner = shell_script(words, at);
   if (!inner) {
     const bool reads_input = at + 1 >= words.size() || words[at + 1].text.starts_with('-');
+    if (!reads_input) runs_unread(words[at + 1]);
     RunContext inside = context;
     start_with(words, input_arguments(words, at), inside);
     if (reads_input) scripts_from_input(input, inside, depth);

@@ -88,6 +88,7 @@ class LaunchFinder {
              const std::vector<ShellText>& input, int depth);
   void read_from_input(const ShellWord& program, const std::vector<ShellText>& input, FileKind kind,
                        const Values& environment);
+  void runs_unread(const ShellWord& file);
   void unknown_behind(const std::vector<ShellWord>& words, std::size_t at);
   void handed_over(const std::vector<ShellWord>& words, std::size_t at, const std::vector<ShellText>& input);
   void take_image(const ContainerRun& run, const ShellWord& image, RunContext& context);

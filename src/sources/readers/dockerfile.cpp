@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <map>
 
+#include <fmt/format.h>
+
 #include "src/base/limits.h"
 #include "src/sources/container_command.h"
 #include "src/sources/container_host.h"

@@ -986,6 +986,7 @@ Status ShellEvaluator::run_simple(const Node& node) {
   if (reads_on && (is_shell(program) || program == "xargs") && printing_ == nullptr)
     command.input.push_back(*rest_of_input());
   follow_files(command, node);
+  add_defaults(command.defaults, taken_);
   sure_words_ = sure;
   return run_words(command, node, from);
 }
@@ -1099,6 +1100,7 @@ void ShellEvaluator::forget_written_options(ShellCommand& command) const {
 
 void ShellEvaluator::follow_files(ShellCommand& command, const Node& node) {
   forget_written_options(command);
+  run_beside(command);
   note_touched(command, node);
   const bool as_root = base_name(command.words.front().text) == "sudo" && command.words.size() > 1;
   const std::size_t first = as_root ? 1 : 0;

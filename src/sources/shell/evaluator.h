@@ -259,6 +259,8 @@ class ShellEvaluator {
   void place(ShellText& text) const;
   std::optional<ShellText> text_beside(const ShellWord& word, std::size_t at, std::string& path, std::string& why);
   std::optional<ShellText> text_beside(const ShellWord& word, std::size_t at, std::string& path);
+  void run_beside(ShellCommand& command);
+  [[nodiscard]] std::string folder_now() const;
   void note_touched(const ShellCommand& command, const Node& node);
   [[nodiscard]] bool is_touched(const std::string& path) const;
   static bool may_be(std::string_view written, std::string_view name);

@@ -13,7 +13,9 @@
 #include "src/base/glob_files.h"
 #include "src/base/limits.h"
 #include "src/sources/container_command.h"
+#include "src/sources/programs.h"
 #include "src/sources/shell/evaluator.h"
+#include "src/sources/shell/parser.h"
 
 namespace preflight::sources {
 namespace {
@@ -344,6 +346,7 @@ void ShellEvaluator::note_touched(const ShellCommand& command, const Node& node)
                      });
   if (only_reads(program) || (program == "sed" && !edits)) return;
   for (std::size_t i = 1; i < command.words.size(); ++i) {
+    if (command.file && i == command.file_word) continue;  // it runs
     const std::string& word = command.words[i].text;
     if (word.size() < 256 && state_.touched.size() < limits::kVariables) state_.touched.insert(name_of(word));
   }
@@ -392,6 +395,79 @@ std::optional<ShellText> ShellEvaluator::text_beside(const ShellWord& word, std:
   ShellText out{std::move(*text)};
   out.origin.assign(out.text.size(), at);
   return out;
+}
+
+namespace {
+
+// The word of a command that is a script's file: `bash FILE`, `nohup ./FILE`; none behind options that change what a
+// shell does, or in another place than this.
+std::optional<std::size_t> script_word(const std::vector<ShellWord>& words) {
+  constexpr std::array<std::string_view, 11> kAround = {"exec",   "nohup",   "time", "timeout", "nice",   "setsid",
+                                                        "stdbuf", "numactl", "env",  "sudo",    "taskset"};
+  const auto has_folder = [](const ShellWord& word) { return word.text.find('/') != std::string::npos; };
+  const std::string_view front = base_name(words.front().text);
+  if (!is_shell(front) && std::ranges::find(kAround, front) == kAround.end())
+    return has_folder(words.front()) ? std::optional<std::size_t>(0) : std::nullopt;
+  const bool starts_next = front == "exec" || front == "nohup" || front == "setsid";
+  if (starts_next && words.size() > 1 && has_folder(words[1]) && !is_shell(words[1].text)) return 1;
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    if (!words[i].unknowns.empty() || !is_shell(words[i].text)) continue;
+    std::size_t at = i + 1;
+    while (at < words.size() && words[at].text.size() > 1 && words[at].text[0] == '-' &&
+           words[at].text.find_first_not_of("xvl", 1) == std::string::npos)
+      ++at;
+    return at < words.size() && !words[at].text.starts_with('-') ? std::optional(at) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// Whether a file that is run by its name is a shell's.
+bool is_shells(const std::string& text, const std::string& path) {
+  if (!text.starts_with("#!")) return path.ends_with(".sh");
+  const std::string first = text.substr(0, text.find('\n'));
+  return first.ends_with("bash") || first.ends_with("/sh") || first.ends_with(" sh");
+}
+
+}  // namespace
+
+// The folder that the shell is in, as far as paths are taken from it; "" where it is not known.
+std::string ShellEvaluator::folder_now() const {
+  if (state_.moved) return state_.folder ? state_.folder->text : std::string();
+  return fs::path(start_.own_file).parent_path().string();
+}
+
+// A script beside this one that a command runs, in the folder that it stands in: what it names without a folder is
+// beside it. Not itself again, and not where any variable may have been set for it.
+void ShellEvaluator::run_beside(ShellCommand& command) {
+  if (!start_.file_beside || start_.own_file.empty() || state_.others) return;
+  const auto at = script_word(command.words);
+  if (!at || command.words[*at].several || state_.files.contains(command.words[*at].text)) return;
+  std::string path;
+  std::string why;
+  auto text = text_beside(command.words[*at], command.begin, path, why);
+  if (path == start_.own_file || (!text && why.empty())) return;
+  if (text && !spend(text->text.size())) return;
+  const bool by_name = *at == 0 || !is_shell(command.words[*at - 1].text);
+  if (text && by_name && !is_shells(text->text, path)) return;
+  if (text && fs::path(path).parent_path().string() != folder_now()) why = "it is run from another folder than its own";
+  if (text && why.empty()) {
+    ShellParser parser(*text, pasted_);
+    parser.all();
+    if (parser.failed()) why = parser.error().message;
+  }
+  if (!why.empty()) {
+    std::error_code error;
+    if (fs::exists(path, error))
+      note("SH004", fmt::format("{} is run here and not followed ({}): what it starts is not known", path, why),
+           command.begin);
+    return;
+  }
+  ShellText name = unknown_text(path, command.words[*at].begin);
+  name.unknowns.front().place = Unknown::Place::kFile;
+  name.unknowns.front().path = path;
+  static_cast<ShellText&>(command.words[*at]) = std::move(name);
+  command.file = std::move(text);
+  command.file_word = *at;
 }
 
 // With the script's folder written out where a path begins with it.
