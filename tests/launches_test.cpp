@@ -600,6 +600,25 @@ TEST(CheckPaths, AFolderWithoutLaunchesMeetsNoRequirement) {
               Not(HasSubstr("no launch was found")));
 }
 
+// What a key says that nothing reads is no part of the launch; of a launch beside it nothing is said.
+TEST(Launches, TellOfAMisspeltKeyBesideThem) {
+  const TemporaryDirectory dir;
+  const auto service = [](const std::string& name, const std::string& key) {
+    return "  " + name + ":\n    " + key + ": {SGLANG_A: 1}\n    command: " + kServe + "\n";
+  };
+  const std::string path =
+      dir.file("compose.yaml", "services:\n" + service("a", "enviroment") + service("b", "environment"));
+  const Json all = Json::parse(run_tool({"launches", path, "--format", "json"}).out);
+  ASSERT_EQ(all.size(), 2U);
+  ASSERT_EQ(all[0]["notes"].size(), 1U);
+  EXPECT_EQ(all[0]["notes"][0]["rule"], "SH007");
+  EXPECT_EQ(all[0]["notes"][0]["where"], "3:5");
+  EXPECT_EQ(all[0]["notes"][0]["message"], "enviroment is no key of a service; did you mean environment?");
+  EXPECT_TRUE(all[1]["notes"].empty());
+  const ToolRun run = run_tool({"check", "--no-kernel", path});
+  EXPECT_THAT(run.out, HasSubstr("warning[SH007]"));
+}
+
 // What a comment cuts off is put back, not deleted.
 TEST(CheckPaths, AFixKeepsOptionsThatWereCutOff) {
   const TemporaryDirectory dir;

@@ -1007,7 +1007,7 @@ const std::map<std::string_view, std::string_view> kElsewhere = {
     {"HO022", "Doctor"},        {"HO023", "Doctor"},      {"HO024", "Doctor"},       {"ND006", "Nodes"},
     {"VL001", "VllmWords"},     {"VL002", "VllmWords"},   {"RQ001", "Requirements"}, {"SP009", "DraftMemory"},
     {"SP011", "DraftMatch"},    {"SP012", "DraftMatch"},  {"PL012", "Certainty"},    {"PL020", "DraftMemory"},
-    {"PL021", "DraftMemory"},   {"MD009", "FolderFiles"}, {"MD010", "FolderFiles"},
+    {"PL021", "DraftMemory"},   {"MD009", "FolderFiles"}, {"MD010", "FolderFiles"},  {"SH007", "Launches"},
 };
 
 TEST(RulesByHand, NoRuleGoesUnexercised) {

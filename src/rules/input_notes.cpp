@@ -158,6 +158,16 @@ const Rule kRules[] = {
      .source = "the image's tag; SGLang's installation page (docker)",
      .need = RuleNeed::kNothing,
      .doubtful = true},
+    {.id = "SH007",
+     .severity = Severity::kWarning,
+     .summary = "a key beside the launch is misspelt or stands twice",
+     .why =
+         "What reads the file refuses it, or goes on without that key: what it says is no part of the launch that is "
+         "judged.",
+     .fix = "Write the key as the format has it, once.",
+     .source = "Compose specification; Kubernetes API; GitHub's workflow syntax; systemd.exec, podman-systemd.unit; "
+               "Dockerfile reference; Nomad's job specification",
+     .need = RuleNeed::kNothing},
     {.id = "VL001",
      .severity = Severity::kWarning,
      .summary = "the command starts vLLM, not SGLang",

@@ -221,6 +221,23 @@ void LaunchFinder::under(const std::string& when, std::size_t from) {
   }
 }
 
+void LaunchFinder::tell(const ShellNote& note, std::size_t from, std::size_t to, std::string_view name) {
+  const auto key = [](LineColumn at) { return std::pair(at.line, at.column); };
+  const auto begin = key(place(from));
+  const auto end = key(place(to));
+  bool any = false;
+  for (LaunchCommand& launch : found_) {
+    const auto at = key(launch.where);
+    if (!launch.file.empty() || at < begin || at >= end) continue;
+    launch.notes.push_back(note);
+    any = true;
+  }
+  if (any || name.empty()) return;
+  for (LaunchCommand& launch : found_) {  // started there by words or a script that stand elsewhere
+    if (launch.name == name) launch.notes.push_back(note);
+  }
+}
+
 void LaunchFinder::stands_in(const std::string& file, std::size_t from) {
   for (std::size_t i = from; i < found_.size(); ++i) {
     if (found_[i].file.empty()) found_[i].file = file;

@@ -68,6 +68,8 @@ class LaunchFinder {
   [[nodiscard]] std::size_t found_so_far() const { return found_.size(); }
   // What was found from the `from`th on runs only so: the condition of the place that holds the text.
   void under(const std::string& when, std::size_t from);
+  // What is said of the part of the text from `from` up to `to`, on each launch that stands in it or has its name.
+  void tell(const ShellNote& note, std::size_t from, std::size_t to, std::string_view name = {});
   // What was found from the `from`th on stands in another file.
   void stands_in(const std::string& file, std::size_t from);
   // What was found from the `from`th on runs in this place: its image, what it sees of its host, when it runs.

@@ -12,6 +12,7 @@
 #include "src/sources/container_command.h"
 #include "src/sources/container_host.h"
 #include "src/sources/image_tag.h"
+#include "src/sources/readers/misspelt_keys.h"
 #include "src/sources/readers/readers.h"
 #include "src/sources/readers/variable_file.h"
 
@@ -482,8 +483,23 @@ std::optional<std::vector<ShellWord>> json_words(std::string_view text, std::siz
 
 namespace {
 
-// The last stage.
-Result<Image> last_image(const SourceText& source) {
+// Where an instruction begins that docker does not know and that is one letter from one that is read; `said`: of all.
+void find_misspelt(std::string_view text, std::size_t begin, std::size_t behind, const std::string& word,
+                   std::vector<ShellNote>* said) {
+  using Names = std::string_view;
+  constexpr std::array kRead = {Names("ADD"), Names("ARG"),  Names("CMD"), Names("COPY"),   Names("ENTRYPOINT"),
+                                Names("ENV"), Names("FROM"), Names("RUN"), Names("WORKDIR")};
+  constexpr std::size_t kMostTold = 20;
+  const bool ends = behind < text.size() && (text[behind] == ' ' || text[behind] == '\t');
+  if (said == nullptr || !ends || said->size() >= kMostTold) return;
+  const std::string_view written = text.substr(begin, behind - begin);
+  const std::string_view meant = meant_key(word, {"", kRead});
+  if (meant.empty() || written != word) return;  // in small letters it may be a line of a script that was cut off
+  said->push_back({"SH007", fmt::format("{} is no instruction of a Dockerfile; did you mean {}?", word, meant), begin});
+}
+
+// The last stage; `said`: what is misspelt on the way.
+Result<Image> last_image(const SourceText& source, std::vector<ShellNote>* said = nullptr) {
   const std::string_view text = source.text;
   Image image;
   std::map<std::string, Image> stages;
@@ -503,6 +519,7 @@ Result<Image> last_image(const SourceText& source) {
     const std::size_t rest_from = std::min(text.find_first_not_of(" \t", behind), end);
     const ShellText rest = instruction(text, rest_from, end);
     from = end + 1;
+    find_misspelt(text, begin, behind, word, said);
     const bool copies = word == "COPY" || word == "ADD";
     if (copies || word == "RUN") {
       if (const auto marks = document_marks(rest.text); !marks.empty()) {
@@ -571,8 +588,12 @@ std::optional<ImageStart> image_start(const SourceText& dockerfile, std::size_t 
 }
 
 Result<bool> read_dockerfile(const SourceText& source, LaunchFinder& finder) {
-  auto image = last_image(source);
-  return image ? run_image(*image, source, finder) : Result<bool>(tl::make_unexpected(image.error()));
+  std::vector<ShellNote> misspelt;
+  auto image = last_image(source, &misspelt);
+  if (!image) return tl::make_unexpected(image.error());
+  auto done = run_image(*image, source, finder);
+  for (const ShellNote& note : misspelt) finder.tell(note, 0, source.text.size());
+  return done;
 }
 
 }  // namespace preflight::sources

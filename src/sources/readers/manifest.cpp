@@ -8,6 +8,7 @@
 #include "src/sources/container_command.h"
 #include "src/sources/programs.h"
 #include "src/sources/readers/manifest_reader.h"
+#include "src/sources/readers/misspelt_keys.h"
 #include "src/sources/readers/variable_file.h"
 
 namespace preflight::sources {
@@ -389,7 +390,9 @@ void ManifestReader::run_script(const ShellText& text, const RunContext& context
 Result<bool> read_manifest(const SourceText& source, LaunchFinder& finder) {
   auto tree = YamlTree::read(source.text);
   if (!tree) return tl::make_unexpected(tree.error());
-  return ManifestReader(source, *tree, finder).run();
+  auto done = ManifestReader(source, *tree, finder).run();
+  if (done) tell_misspelt_keys(*tree, source.text.size(), finder);
+  return done;
 }
 
 }  // namespace preflight::sources

@@ -2,12 +2,14 @@
 // job says of itself (variables with a default, locals) is filled in; what Nomad knows alone is not known. Tested by
 // tests/sources_test.cpp.
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "src/base/limits.h"
 #include "src/sources/container_command.h"
+#include "src/sources/readers/misspelt_keys.h"
 #include "src/sources/readers/nomad.h"
 
 namespace preflight::sources {
@@ -18,6 +20,7 @@ struct Value {
   ShellWord text = {};
   std::vector<Value> items = {};
   std::vector<std::pair<std::string, Value>> pairs = {};
+  std::size_t key = 0;  // where that of an attribute stands
 };
 
 struct Block {
@@ -25,6 +28,8 @@ struct Block {
   std::vector<std::string> labels = {};
   std::vector<std::pair<std::string, Value>> attributes = {};
   std::vector<Block> blocks = {};
+  std::size_t begin = 0;
+  std::size_t end = 0;
 
   [[nodiscard]] const Value* attribute(std::string_view name) const {
     const auto found =
@@ -82,20 +87,22 @@ class Reader {
       skip();
       if (at_ >= text_.size() || peek() == '}') return;
       if (depth > limits::kNomadDepth || ++parts_ > limits::kNomadParts) break;
+      const std::size_t begin = at_;
       std::string key = peek() == '"' ? text().text : name();
       if (key.empty()) break;
-      Block block{.type = key};
+      Block block{.type = key, .begin = begin};
       for (skip(false); peek() == '"' || name_character(peek()); skip(false))
         block.labels.push_back(peek() == '"' ? text().text : name());
       if (peek() == '{') {
         ++at_;
         body(block, depth + 1);
         if (peek() != '}') break;
-        ++at_;
+        block.end = ++at_;
         out.blocks.push_back(std::move(block));
       } else if (peek() == '=' && block.labels.empty()) {
         ++at_;
         out.attributes.emplace_back(std::move(key), value(depth + 1));
+        out.attributes.back().second.key = begin;
       } else {
         break;
       }
@@ -354,22 +361,43 @@ class Job {
     }
   }
 
+  // Keys of a task, or of its `config`, that Nomad does not have.
+  void tell_misspelt(const Block& part, const PartKeys& keys, const Block& task) {
+    const auto told = [&](const std::string& key, std::size_t at) {
+      constexpr std::size_t kMostTold = 20;
+      const std::string_view meant = meant_key(key, keys);
+      if (meant.empty() || ++told_ > kMostTold) return;
+      finder_.tell({"SH007", misspelt_key(key, keys.what, meant), at}, task.begin, task.end);
+    };
+    for (const auto& [key, value] : part.attributes) told(key, value.key);
+    for (const Block& block : part.blocks) told(block.type, block.begin);
+  }
+
   void task(const Block& task, const std::string& name) {
+    using Names = std::string_view;
+    constexpr std::array kTaskRead = {Names("config"), Names("env"), Names("template")};
+    constexpr std::array kConfigRead = {Names("args"), Names("command"), Names("entrypoint"), Names("image")};
     const Block* config = task.block("config");
     if (config == nullptr) return;
+    start(task, *config, name);
+    tell_misspelt(task, {"a task", kTaskRead}, task);
+    tell_misspelt(*config, {"a task's config", kConfigRead}, task);
+  }
+
+  void start(const Block& task, const Block& config, const std::string& name) {
     RunContext context{.name = name};
     environment(task, context.env);
     const Values env = context.env;
     std::map<std::string, ShellWord> scripts;
     templates(task, context, scripts);
-    if (const Value* image = config->attribute("image")) {
+    if (const Value* image = config.attribute("image")) {
       const ShellWord filled_in = filled(image->text, env);
       context.image = filled_in.unknowns.empty() ? filled_in.text : image->text.text;
     }
     std::vector<ShellWord> all;
-    words(config->attribute("entrypoint"), env, all);
-    words(config->attribute("command"), env, all);
-    words(config->attribute("args"), env, all);
+    words(config.attribute("entrypoint"), env, all);
+    words(config.attribute("command"), env, all);
+    words(config.attribute("args"), env, all);
     if (all.empty()) return;
     for (std::size_t i = 0; i < all.size() && i < 3; ++i) {
       const auto script = scripts.find(std::string(base_name(all[i].text)));
@@ -400,6 +428,7 @@ class Job {
   const SourceText& source_;
   LaunchFinder& finder_;
   Values known_;  // var.NAME, local.NAME
+  std::size_t told_ = 0;
   std::optional<Error> error_;
 };
 

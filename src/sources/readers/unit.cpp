@@ -1,6 +1,7 @@
 // systemd units (ExecStart=, Environment=), quadlets (Exec=, Image=) and supervisor's programs. No shell reads these
 // lines: variables are filled in word by word. Tested by tests/sources_test.cpp.
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <iterator>
@@ -11,6 +12,7 @@
 
 #include "src/base/limits.h"
 #include "src/sources/container_command.h"
+#include "src/sources/readers/misspelt_keys.h"
 #include "src/sources/readers/readers.h"
 #include "src/sources/readers/variable_file.h"
 
@@ -262,6 +264,7 @@ class UnitReader {
   std::vector<std::string> unset = {};       // NAME, or NAME=VALUE where it has that value
   ShellText overrides = {};                  // a file of variables, which wins over Environment=
   std::optional<std::size_t> too_long = {};  // where a line begins that is longer than any argument
+  std::vector<ShellNote> misspelt = {};      // keys of this file
 
   // `elsewhere`: of another file; what it says is told at the beginning of this one.
   void take(std::string_view text, bool elsewhere) {
@@ -280,12 +283,16 @@ class UnitReader {
 
  private:
   void setting(const ShellText& line, bool here) {
-    if (line.text.starts_with('[')) in_container_ = line.text.starts_with("[Container]");
+    if (line.text.starts_with('[')) {
+      in_container_ = line.text.starts_with("[Container]");
+      in_service_ = line.text.starts_with("[Service]");
+    }
     container = container || in_container_;
     const auto equals = line.text.find('=');
     if (here && (line.text.starts_with('#') || line.text.starts_with(';'))) finder_.account(line);
     if (equals == std::string::npos || equals == 0 || line.text[0] == '#' || line.text[0] == ';') return;
     const std::string key = line.text.substr(0, line.text.find_last_not_of(" \t", equals - 1) + 1);
+    if (here) find_misspelt(key, line.origin.front());
     const ShellText value = without_specifiers(tail(line, equals + 1), source_.given);
     Values& env = in_container_ ? context.env : service_env;
     if (key == "Environment") {
@@ -312,6 +319,20 @@ class UnitReader {
     }
   }
 
+  // systemd and quadlet go on without a key that they do not know.
+  void find_misspelt(const std::string& key, std::size_t at) {
+    using Names = std::string_view;
+    constexpr std::size_t kMostTold = 20;
+    constexpr std::array kServiceRead = {Names("Environment"), Names("EnvironmentFile"), Names("ExecStart"),
+                                         Names("UnsetEnvironment")};
+    constexpr std::array kContainerRead = {Names("Entrypoint"), Names("Environment"), Names("EnvironmentFile"),
+                                           Names("Exec"), Names("Image")};
+    if ((!in_service_ && !in_container_) || misspelt.size() >= kMostTold) return;
+    const PartKeys keys = in_service_ ? PartKeys{"[Service]", kServiceRead} : PartKeys{"[Container]", kContainerRead};
+    const std::string_view meant = meant_key(key, keys);
+    if (!meant.empty()) misspelt.push_back({"SH007", misspelt_key(key, keys.what, meant), at});
+  }
+
   // A quadlet's may stand beside it; a unit's has a path of the machine it runs on.
   void variable_file(const ShellText& value, const ShellText& line, bool here) {
     std::string path = value.text;
@@ -330,6 +351,7 @@ class UnitReader {
   const SourceText& source_;
   LaunchFinder& finder_;
   bool in_container_ = false;  // the section at hand
+  bool in_service_ = false;
 };
 
 // The unit's own file, then its drop-ins in the order in which systemd applies them: names, then texts. What is read
@@ -430,7 +452,9 @@ Result<bool> read_unit(const SourceText& source, LaunchFinder& finder) {
     unit.context.env.insert(unit.files_env.begin(), unit.files_env.end());
   else
     unit.context.env = unit.service_env;
-  return run_starts(unit, own_starts(unit, finder), source, finder);
+  auto done = run_starts(unit, own_starts(unit, finder), source, finder);
+  for (const ShellNote& note : unit.misspelt) finder.tell(note, 0, text.size());
+  return done;
 }
 
 }  // namespace preflight::sources
