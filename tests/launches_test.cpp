@@ -613,7 +613,7 @@ TEST(Launches, TellOfAMisspeltKeyBesideThem) {
   ASSERT_EQ(all[0]["notes"].size(), 1U);
   EXPECT_EQ(all[0]["notes"][0]["rule"], "SH007");
   EXPECT_EQ(all[0]["notes"][0]["where"], "3:5");
-  EXPECT_EQ(all[0]["notes"][0]["message"], "enviroment is no key of a service; did you mean environment?");
+  EXPECT_EQ(all[0]["notes"][0]["what"], "enviroment is no key of a service; did you mean environment?");
   EXPECT_TRUE(all[1]["notes"].empty());
   const ToolRun run = run_tool({"check", "--no-kernel", path});
   EXPECT_THAT(run.out, HasSubstr("warning[SH007]"));
