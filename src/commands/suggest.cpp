@@ -2,6 +2,7 @@
 #include "src/commands/suggest.h"
 
 #include <algorithm>
+#include <cctype>
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -233,7 +234,8 @@ int run_suggest(const SuggestFlags& flags, std::vector<std::string> arguments) {
   const auto rules = rule_options(flags.kernel_date);
   if (!rules) return refuse(rules.error());
   std::error_code ignored;
-  if (std::ranges::any_of(flags.model, [](unsigned char c) { return std::isspace(c) != 0; }) && !std::filesystem::exists(flags.model, ignored))
+  if (std::ranges::any_of(flags.model, [](unsigned char c) { return std::isspace(c) != 0; }) &&
+      !std::filesystem::exists(flags.model, ignored))
     return refuse(Error{fmt::format("{}: no id of a hub has blanks in it, and there is no such folder", flags.model)});
   Words base = {"--model-path", flags.model};
   base.insert(base.end(), arguments.begin(), arguments.end());

@@ -20,8 +20,8 @@ std::optional<ImageTag> sglang_image(std::string_view text);
 // The release that the tag of this one image names, "" where it names none. Its registry may be a variable.
 std::string release_of_image(std::string_view image);
 
-// The release that a text installs before it is started, "0.5.19" of pip install "sglang[all]==0.5.19"; "" where none is
-// named, or several that differ are.
+// The release that a text installs before it is started, "0.5.19" of pip install "sglang[all]==0.5.19"; "" where none
+// is named, or several that differ are.
 std::string pinned_release(std::string_view text);
 
 // What it is built for, where that is no Intel GPU: "CUDA" of v0.5.19-cu126 and of upstream's v0.5.19; "" otherwise.

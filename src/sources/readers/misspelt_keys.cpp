@@ -208,14 +208,20 @@ class Teller {
   }
 
   void tell(std::string message, std::size_t at, const Part& part) {
-    constexpr std::size_t kMostTold = 20;
-    if (++told_ <= kMostTold) finder_.tell({"SH007", std::move(message), at}, part.from, part.to, part.name);
+    constexpr std::size_t kMostOfAPart = 20;
+    constexpr std::size_t kMost = 10'000;
+    if (part.from != part_) told_ = 0;
+    part_ = part.from;
+    if (++told_ > kMostOfAPart || ++all_told_ > kMost) return;
+    finder_.tell({"SH007", std::move(message), at}, part.from, part.to, part.name);
   }
 
   YamlTree& tree_;
   std::size_t size_;
   LaunchFinder& finder_;
-  std::size_t told_ = 0;
+  std::size_t part_ = 0;  // that was told of last
+  std::size_t told_ = 0;  // of it
+  std::size_t all_told_ = 0;
   int seen_ = 0;
 };
 

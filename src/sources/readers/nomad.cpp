@@ -380,6 +380,7 @@ class Job {
     const Block* config = task.block("config");
     if (config == nullptr) return;
     start(task, *config, name);
+    told_ = 0;
     tell_misspelt(task, {"a task", kTaskRead}, task);
     tell_misspelt(*config, {"a task's config", kConfigRead}, task);
   }
@@ -427,8 +428,8 @@ class Job {
 
   const SourceText& source_;
   LaunchFinder& finder_;
-  Values known_;  // var.NAME, local.NAME
-  std::size_t told_ = 0;
+  Values known_;          // var.NAME, local.NAME
+  std::size_t told_ = 0;  // of the task at hand
   std::optional<Error> error_;
 };
 
