@@ -760,7 +760,7 @@ const Bound kBounds[] = {
      all({field(Field::enable_lora, true), field(Field::enable_dp_attention, true), field(Field::attn_dp_size, 4),
           field(Field::tp_size, 4), field(Field::attn_cp_size, 1), field(Field::lora_backend, "triton")})},
     {"SA009", 23, true, "qwen3-8b", "--device xpu --tp-size 4",
-     all({field(Field::enable_lora, true), field(Field::enable_dp_attention, true), field(Field::attn_dp_size, 4),
+     all({field(Field::enable_lora, true), field(Field::enable_dp_attention, true), field(Field::attn_dp_size, 2),
           field(Field::tp_size, 4), field(Field::attn_cp_size, 2), field(Field::lora_backend, "triton")})},
     {"SA009", 23, true, "qwen3-8b", "--device xpu --tp-size 4",
      all({field(Field::enable_lora, true), field(Field::enable_dp_attention, true), field(Field::attn_dp_size, 4),

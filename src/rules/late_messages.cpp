@@ -95,7 +95,8 @@ constexpr LateMessage kTable[] = {
     {"are not supported for now", "ValueError", "", "", {"MC001"}},
     {"", "ValueError", "_raise_for_unsupported", "", {"MC001"}},
     {"nonetype object has no attribute hidden_states", "AttributeError", "", "", {"MC005"}},
-    {"dflashdraftmodel requires input_embeds", "ValueError", "", "", {"MC005"}},
+    {"requires input_embeds", "ValueError", "", "", {"MC005"}},
+    {"object has no attribute hidden_states", "AttributeError", "forward", "llama_eagle3.py", {"MC005"}},
     // Attention backends.
     {"flashattention v3 backend requires", "", "", "", {"BK001"}},
     {"only encoder size 1", "", "", "", {"BK005"}},

@@ -362,9 +362,9 @@ const Rule kRules[] = {
      .remedies = {drop("--tp-size"), drop("--pp-size"), drop("--model-impl")},
      .source = "sglang/srt/models/transformers.py; transformers: base_model_tp_plan, base_model_pp_plan",
      .check = no_plan_of_layers,
-     .fires_on = {{{.model = "falcon-40b", .args = "--device xpu --tp-size 4 --model-impl transformers"},
-                   {.model = "lfm2-1.2b",
-                    .args = "--device xpu --disable-radix-cache --pp-size 2 --model-impl transformers"}}},
+     .fires_on =
+         {{{.model = "lfm2-1.2b", .args = "--device xpu --disable-radix-cache --tp-size 2 --model-impl transformers"},
+           {.model = "lfm2-1.2b", .args = "--device xpu --disable-radix-cache --pp-size 2 --model-impl transformers"}}},
      .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --tp-size 4 --model-impl transformers"},
                    {.model = "lfm2-1.2b", .args = "--device xpu --disable-radix-cache --tp-size 2"}}}},
     {.id = "MD020",
