@@ -618,6 +618,7 @@ const Bound kBounds[] = {
     {"MO008", 17, false, "qwen3-30b-a3b", kMoe,
      all({field(Field::enable_eplb, true), field(Field::eplb_min_rebalancing_utilization_threshold, 0.99),
           field(Field::enable_expert_distribution_metrics, false)})},
+    {"MO009", 23, false, "qwen3-8b", "--device xpu", field(Field::enable_paged_experts, true)},
     {"MO009", 23, true, "qwen3-30b-a3b", kMoe,
      all({field(Field::enable_paged_experts, true), field(Field::paged_experts_num_resident, 7),
           field(Field::tp_size, 1)})},
