@@ -2,33 +2,27 @@
 
 #include <sys/stat.h>
 
-#include <filesystem>
+#include <algorithm>
+#include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <utility>
 
 namespace preflight {
 namespace {
 
-// A file may be another one under its name by then, as after --fix, or have another name.
-struct Identity {
-  std::pair<dev_t, ino_t> file;
-  std::filesystem::path name;
-};
+using Identity = std::pair<dev_t, ino_t>;
 
 std::optional<Identity> identity_of(const std::string& path) {
   struct stat status {};
-  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  std::error_code ignored;
-  return Identity{{status.st_dev, status.st_ino}, std::filesystem::canonical(path, ignored)};
+  const bool is_file = stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+  return is_file ? std::optional(Identity(status.st_dev, status.st_ino)) : std::nullopt;
 }
 
-// Files of a folder are read side by side.
+// By the name that it was read under. Files of a folder are read side by side.
 struct Known {
   std::mutex mutex;
-  std::set<std::pair<dev_t, ino_t>> files;
-  std::set<std::filesystem::path> names;
+  std::map<std::string, Identity> files;
 };
 
 Known& known() {
@@ -39,26 +33,24 @@ Known& known() {
 }  // namespace
 
 void remember_read(const std::string& path) {
-  const auto one = identity_of(path);
-  if (!one) return;
+  const auto file = identity_of(path);
+  if (!file) return;
   const std::scoped_lock lock(known().mutex);
-  known().files.insert(one->file);
-  known().names.insert(one->name);
+  known().files.insert_or_assign(path, *file);
 }
 
 void forget_read(const std::string& path) {
-  const auto one = identity_of(path);
-  if (!one) return;
   const std::scoped_lock lock(known().mutex);
-  known().files.erase(one->file);
-  known().names.erase(one->name);
+  known().files.erase(path);
 }
 
 bool was_read(const std::string& path) {
-  const auto one = identity_of(path);
-  if (!one) return false;
+  const auto file = identity_of(path);
+  if (!file) return false;
   const std::scoped_lock lock(known().mutex);
-  return known().files.contains(one->file) || known().names.contains(one->name);
+  return std::ranges::any_of(known().files, [&](const auto& one) {
+    return one.second == *file || identity_of(one.first) == file;  // which --fix may have replaced
+  });
 }
 
 }  // namespace preflight
