@@ -407,8 +407,8 @@ static void hide_default(ReadLaunch::Default& one, const ReadLaunch& launch, con
   if (!says_meaning(one.name) && !std::ranges::any_of(launch.argv, shows)) hide_closed_words(value);
 }
 
-void conceal(ReadLaunch& launch, Release release, bool vllm) {
-  const bool model = vllm && !launch.argv.empty() && !launch.argv[0].starts_with('-');
+void conceal(ReadLaunch& launch, Release release) {
+  const bool model = launch.vllm && !launch.argv.empty() && !launch.argv[0].starts_with('-');
   std::vector<std::string> words(launch.argv.begin() + (model ? 1 : 0), launch.argv.end());
   // A secret that stands once more behind an option that is none is one there, too.
   const Secrets secrets = secrets_of(release, words, launch.env);

@@ -13,8 +13,7 @@ namespace preflight::commands {
 
 void conceal(PreparedLaunch& prepared);
 // A launch as it was read.
-// `vllm`: its first word is a model.
-void conceal(ReadLaunch& launch, Release release, bool vllm);
+void conceal(ReadLaunch& launch, Release release);
 // A launch of a batch without its secrets; none where it holds none of `shortest` letters, which is nearly always.
 std::optional<Launch> concealed(const Launch& launch, const LaunchInputs& inputs, std::size_t shortest = 1);
 // Corrected arguments, after the first one was written back.

@@ -406,7 +406,7 @@ ReadLaunch shown_launch(const sources::LaunchCommand& launch, const std::string&
     out.defaults.push_back({one.name, one.value, one.where.line, one.where.column, one.why});
     if (one.value) std::ranges::replace(*out.defaults.back().value, sources::kHole, '?');
   }
-  conceal(out, release, launch.vllm);
+  conceal(out, release);
   return out;
 }
 
