@@ -84,6 +84,7 @@ def shell():
     return {
         "launches that fail": fill(lambda i: f"{SERVE} --tp 3 --port {i}\n", size=n(90_000)),
         "launches without end": fill(lambda i: f"{SERVE} --tp 3 --port {i}\n"),
+        "pins": fill("sglang==0.5.19 ", "pip install ", "\n" + s), "pins of extras": fill("sglang[", "pip install ", "\n" + s),
         "assignments": fill(lambda i: f"A{i}=$A{i - 1}x\n", "A0=x\n", s.replace("\n", " --port $A9\n")),
         "appended": fill("A+=x\n", "", s), "appended array": fill("A+=(x y)\n", "", SERVE + ' "${A[@]}"\n'),
         "array by index": fill(lambda i: f"A[{i}]=x\n", "", SERVE + ' "${A[@]}"\n'),

@@ -138,29 +138,43 @@ namespace {
 // The version behind `sglang==` or `sglang[all]==` that begins at `at`; "" where none is named exactly.
 std::string exact_version(std::string_view text, std::size_t at) {
   std::string_view rest = text.substr(at + std::string_view("sglang").size());
-  if (rest.starts_with('[')) rest.remove_prefix(std::min(rest.find(']'), rest.size() - 1) + 1);
+  if (rest.starts_with('[')) {  // no farther than the names of extras go
+    const auto end = rest.find_first_of("][\n=", 1);
+    if (end == rest.npos || rest[end] != ']') return "";
+    rest.remove_prefix(end + 1);
+  }
   if (!rest.starts_with("==")) return "";
   rest.remove_prefix(2);
   const std::size_t end = std::min(rest.find_first_not_of("0123456789abcdefghijklmnopqrstuvwxyz."), rest.size());
   return version_in(rest.substr(0, end));
 }
 
+// Where the next line begins, those counted in that a backslash goes on with.
+std::size_t behind_command(std::string_view text, std::size_t from) {
+  auto end = text.find('\n', from);
+  while (end != text.npos && end > from && text[end - 1] == '\\') end = text.find('\n', end + 1);
+  return end == text.npos ? text.size() : end + 1;
+}
+
 }  // namespace
 
 std::string pinned_release(std::string_view text) {
   std::string found;
-  for (auto at = text.find("sglang"); at != text.npos; at = text.find("sglang", at + 1)) {
-    const std::string version = exact_version(text, at);
-    if (version.empty() ||
-        (at > 0 && (std::isalnum(static_cast<unsigned char>(text[at - 1])) != 0 || text[at - 1] == '-')))
-      continue;
-    std::size_t line = at;  // where its command begins, lines that go on included
-    while (line > 0 && (text[line - 1] != '\n' || (line > 1 && text[line - 2] == '\\'))) --line;
-    const std::string_view before = text.substr(line, at - line);
-    const auto first = before.find_first_not_of(" \t");
-    if (first == before.npos || before[first] == '#' || before.find("pip") == before.npos) continue;
-    if (!found.empty() && found != version) return "";
-    found = version;
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t end = behind_command(text, from);
+    const std::string_view command = text.substr(from, end - from);
+    from = end;
+    const auto first = command.find_first_not_of(" \t\n");
+    const auto installs = command.find("pip");
+    if (first == command.npos || command[first] == '#' || installs == command.npos) continue;
+    for (auto at = command.find("sglang", installs); at != command.npos; at = command.find("sglang", at + 1)) {
+      const char before = command[at - 1];
+      if (std::isalnum(static_cast<unsigned char>(before)) != 0 || before == '-') continue;
+      const std::string version = exact_version(command, at);
+      if (version.empty()) continue;
+      if (!found.empty() && found != version) return "";
+      found = version;
+    }
   }
   return found;
 }
