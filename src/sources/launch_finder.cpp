@@ -125,12 +125,10 @@ bool reads_script(std::string_view program) {
 // The image of `srun --container-image=IMAGE` and `kubectl run --image IMAGE`.
 std::optional<std::string> image_option(const std::vector<ShellWord>& words, std::size_t i) {
   const ShellWord& word = words[i];
-  for (const std::string_view option : {"--container-image", "--image"}) {
-    if (!word.text.starts_with(option)) continue;
-    const bool apart = word.text.size() == option.size() && i + 1 < words.size();
-    const ShellText image =
-        apart ? static_cast<const ShellText&>(words[i + 1]) : tail(word, std::min(option.size() + 1, word.text.size()));
-    if ((apart || word.text[option.size()] == '=') && image.unknowns.empty()) return image.text;
+  for (const std::string option : {"--container-image", "--image"}) {
+    const bool apart = word.text == option && i + 1 < words.size();
+    if (apart && words[i + 1].unknowns.empty()) return words[i + 1].text;
+    if (word.text.starts_with(option + "=") && word.unknowns.empty()) return word.text.substr(option.size() + 1);
   }
   return std::nullopt;
 }
@@ -143,13 +141,13 @@ std::vector<std::vector<ShellWord>> programs_of_one_job(const std::vector<ShellW
     return out;
   const auto colon = [](const ShellWord& word) { return word.text == ":" && word.unknowns.empty(); };
   auto from = words.begin() + static_cast<std::ptrdiff_t>(at) + 1;
-  for (auto to = std::find_if(from, words.end(), colon); to != words.end() || !out.empty();
-       to = std::find_if(from, words.end(), colon)) {
+  if (std::none_of(from, words.end(), colon)) return out;
+  for (;;) {
+    const auto to = std::find_if(from, words.end(), colon);
     out.emplace_back(1, words[at]).insert(out.back().end(), from, to);
-    if (to == words.end()) break;
+    if (to == words.end()) return out;
     from = to + 1;
   }
-  return out;
 }
 
 // --entrypoint PROGRAM, or podman's list of words.
