@@ -489,9 +489,8 @@ void find_misspelt(std::string_view text, std::size_t begin, std::size_t behind,
   using Names = std::string_view;
   constexpr std::array kRead = {Names("ADD"), Names("ARG"),  Names("CMD"), Names("COPY"),   Names("ENTRYPOINT"),
                                 Names("ENV"), Names("FROM"), Names("RUN"), Names("WORKDIR")};
-  constexpr std::size_t kMostTold = 20;
   const bool ends = behind < text.size() && (text[behind] == ' ' || text[behind] == '\t');
-  if (said == nullptr || !ends || said->size() >= kMostTold) return;
+  if (said == nullptr || !ends || said->size() >= kMostMisspelt) return;
   const std::string_view written = text.substr(begin, behind - begin);
   const std::string_view meant = meant_key(word, {"", kRead});
   if (meant.empty() || written != word) return;  // in small letters it may be a line of a script that was cut off

@@ -208,11 +208,10 @@ class Teller {
   }
 
   void tell(std::string message, std::size_t at, const Part& part) {
-    constexpr std::size_t kMostOfAPart = 20;
     constexpr std::size_t kMost = 10'000;
     if (part.from != part_) told_ = 0;
     part_ = part.from;
-    if (++told_ > kMostOfAPart || ++all_told_ > kMost) return;
+    if (++told_ > kMostMisspelt || ++all_told_ > kMost) return;
     finder_.tell({"SH007", std::move(message), at}, part.from, part.to, part.name);
   }
 

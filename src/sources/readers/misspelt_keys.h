@@ -11,6 +11,9 @@
 
 namespace preflight::sources {
 
+// Of one part of a file.
+inline constexpr std::size_t kMostMisspelt = 20;
+
 // What one part of a file is called, the keys of it that are read, and others of its format that are one letter from
 // one of those.
 struct PartKeys {

@@ -364,9 +364,8 @@ class Job {
   // Keys of a task, or of its `config`, that Nomad does not have.
   void tell_misspelt(const Block& part, const PartKeys& keys, const Block& task) {
     const auto told = [&](const std::string& key, std::size_t at) {
-      constexpr std::size_t kMostTold = 20;
       const std::string_view meant = meant_key(key, keys);
-      if (meant.empty() || ++told_ > kMostTold) return;
+      if (meant.empty() || ++told_ > kMostMisspelt) return;
       finder_.tell({"SH007", misspelt_key(key, keys.what, meant), at}, task.begin, task.end);
     };
     for (const auto& [key, value] : part.attributes) told(key, value.key);

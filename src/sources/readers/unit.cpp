@@ -322,12 +322,11 @@ class UnitReader {
   // systemd and quadlet go on without a key that they do not know.
   void find_misspelt(const std::string& key, std::size_t at) {
     using Names = std::string_view;
-    constexpr std::size_t kMostTold = 20;
     constexpr std::array kServiceRead = {Names("Environment"), Names("EnvironmentFile"), Names("ExecStart"),
                                          Names("UnsetEnvironment")};
     constexpr std::array kContainerRead = {Names("Entrypoint"), Names("Environment"), Names("EnvironmentFile"),
                                            Names("Exec"), Names("Image")};
-    if ((!in_service_ && !in_container_) || misspelt.size() >= kMostTold) return;
+    if ((!in_service_ && !in_container_) || misspelt.size() >= kMostMisspelt) return;
     const PartKeys keys = in_service_ ? PartKeys{"[Service]", kServiceRead} : PartKeys{"[Container]", kContainerRead};
     const std::string_view meant = meant_key(key, keys);
     if (!meant.empty()) misspelt.push_back({"SH007", misspelt_key(key, keys.what, meant), at});
