@@ -130,29 +130,29 @@ bool is_draft_class(std::string_view name) {
 // Classes whose constructor or load_weights asks torch for a CUDA device or stream.
 struct CudaClass {
   std::string_view name;
-  int since;  // 0.5.N
-  int until;
+  Release since;
+  Release until = kNotFixed;
 };
-constexpr std::array kCudaClasses = {CudaClass{"DbrxForCausalLM", 11, 9999},
-                                     CudaClass{"KimiK3ForConditionalGeneration", 17, 9999},
-                                     CudaClass{"MuseSparkForConditionalGeneration", 23, 9999},
-                                     CudaClass{"Grok1ForCausalLM", 11, 19},
-                                     CudaClass{"Grok1ModelForCausalLM", 11, 19},
-                                     CudaClass{"KimiLinearForCausalLM", 11, 19},
-                                     CudaClass{"LongcatFlashForCausalLM", 11, 19},
-                                     CudaClass{"LlavaLlamaForCausalLM", 11, 20},
-                                     CudaClass{"LlavaQwenForCausalLM", 11, 20},
-                                     CudaClass{"LlavaMistralForCausalLM", 11, 20},
-                                     CudaClass{"LlavaVidForCausalLM", 11, 20},
-                                     CudaClass{"MiniCPMV", 11, 13},
-                                     CudaClass{"MiniCPMO", 11, 13}};
+constexpr std::array kCudaClasses = {CudaClass{"DbrxForCausalLM", v0_5(11)},
+                                     CudaClass{"KimiK3ForConditionalGeneration", v0_5(17)},
+                                     CudaClass{"MuseSparkForConditionalGeneration", v0_5(23)},
+                                     CudaClass{"Grok1ForCausalLM", v0_5(11), v0_5(19)},
+                                     CudaClass{"Grok1ModelForCausalLM", v0_5(11), v0_5(19)},
+                                     CudaClass{"KimiLinearForCausalLM", v0_5(11), v0_5(19)},
+                                     CudaClass{"LongcatFlashForCausalLM", v0_5(11), v0_5(19)},
+                                     CudaClass{"LlavaLlamaForCausalLM", v0_5(11), v0_5(20)},
+                                     CudaClass{"LlavaQwenForCausalLM", v0_5(11), v0_5(20)},
+                                     CudaClass{"LlavaMistralForCausalLM", v0_5(11), v0_5(20)},
+                                     CudaClass{"LlavaVidForCausalLM", v0_5(11), v0_5(20)},
+                                     CudaClass{"MiniCPMV", v0_5(11), v0_5(13)},
+                                     CudaClass{"MiniCPMO", v0_5(11), v0_5(13)}};
 
 std::optional<Finding> class_for_cuda(const LaunchFacts& f) {
   if (f.is(Field::model_impl, "transformers") || f.is(Field::model_impl, "mindspore")) return std::nullopt;
   const auto row = std::ranges::find(kCudaClasses, own_architecture(f), &CudaClass::name);
-  if (row == kCudaClasses.end() || f.before(row->since) || f.since(row->until)) return std::nullopt;
+  if (row == kCudaClasses.end() || f.release() < row->since || f.release() >= row->until) return std::nullopt;
   Finding finding{.message = fmt::format("{} is built on CUDA devices alone", row->name)};
-  if (row->until < 9999) finding.remedies = {with_release(v0_5(row->until).text())};
+  if (row->until != kNotFixed) finding.remedies = {with_release(row->until.text())};
   return finding;
 }
 

@@ -296,25 +296,27 @@ std::optional<Finding> no_description(const LaunchFacts& f) {
 // Methods that quantise here, whose matrix products are another vendor's.
 struct ForeignMethod {
   std::string_view name;
-  int since;  // 0.5.N
+  Release since;
   std::string_view ends;
   bool of_experts = false;  // other layers go on
 };
 constexpr std::array kForeign{
-    ForeignMethod{"qoq", 11, "NameError at the first product: QServe's are imported on NVIDIA GPUs only"},
-    ForeignMethod{"mxfp8", 11, "RuntimeError at the first linear layer: no MXFP8 product for this device"},
-    ForeignMethod{"mxfp_w4a8", 15, "NotImplementedError while the model is built: for Ascend NPUs only"},
-    ForeignMethod{"quark_int4fp8_moe", 11, "NotImplementedError while the model is built: for AMD GPUs only", true},
-    ForeignMethod{"quark_mxfp4", 13, "NameError: the functions of AITER that quantise and multiply are AMD's"},
-    ForeignMethod{"w8a8_int8", 11, "NameError at the first product: int8_scaled_mm is imported on NVIDIA GPUs only"},
-    ForeignMethod{"auto-round-int8", 15,
+    ForeignMethod{"qoq", v0_5(11), "NameError at the first product: QServe's are imported on NVIDIA GPUs only"},
+    ForeignMethod{"mxfp8", v0_5(11), "RuntimeError at the first linear layer: no MXFP8 product for this device"},
+    ForeignMethod{"mxfp_w4a8", v0_5(15), "NotImplementedError while the model is built: for Ascend NPUs only"},
+    ForeignMethod{"quark_int4fp8_moe", v0_5(11), "NotImplementedError while the model is built: for AMD GPUs only",
+                  true},
+    ForeignMethod{"quark_mxfp4", v0_5(13), "NameError: the functions of AITER that quantise and multiply are AMD's"},
+    ForeignMethod{"w8a8_int8", v0_5(11),
+                  "NameError at the first product: int8_scaled_mm is imported on NVIDIA GPUs only"},
+    ForeignMethod{"auto-round-int8", v0_5(15),
                   "ImportError of auto_round or, where that is installed, with NameError at the first product: "
                   "int8_scaled_mm is imported on NVIDIA GPUs only"}};
 
 std::optional<Finding> method_of_another_vendor(const LaunchFacts& f) {
   if (!f.given(Field::quantization) || !f.model().quantization) return std::nullopt;
   const auto row = std::ranges::find(kForeign, std::string_view(*f.model().quantization), &ForeignMethod::name);
-  if (row == kForeign.end() || f.before(row->since)) return std::nullopt;
+  if (row == kForeign.end() || f.release() < row->since) return std::nullopt;
   if (row->of_experts && experts(f.model()).count == 0) return std::nullopt;
   // Then the weights become blocks of FP8.
   if (row->name == "mxfp8" && f.since(17) && f.env_on("SGLANG_FORCE_MXFP8_BLOCK_CONVERT")) return std::nullopt;

@@ -249,62 +249,64 @@ bool latent_host_pools(const LaunchFacts& f) { return host_pools(f) && f.model()
 // A value, or any that turns the option on, and what it ends with.
 struct Feature {
   Field field;
-  std::string_view value;    // "": any
-  int since;                 // 0.5.N
+  std::string_view value;  // "": any
+  Release since;
   std::string_view ends;     //
   std::string_view instead;  // "": nothing
   bool (*reached)(const LaunchFacts&) = always;
-  int until = 9999;
+  Release until = kNotFixed;
 };
 constexpr std::array kFeatures = {
-    Feature{Field::startup_weight_load_mode, "overlap", 18, "ValueError while the weights are loaded: for CUDA alone",
-            ""},
-    Feature{Field::weight_cache_mode, "daemon", 17,
+    Feature{Field::startup_weight_load_mode, "overlap", v0_5(18),
+            "ValueError while the weights are loaded: for CUDA alone", ""},
+    Feature{Field::weight_cache_mode, "daemon", v0_5(17),
             "RuntimeError in the daemon: weights are shared through CUDA's handles of memory", ""},
-    Feature{Field::elastic_ep_backend, "", 11, "NotImplementedError in every rank: for CUDA and CPUs alone", ""},
-    Feature{Field::lora_backend, "ascend", 11, "AttributeError at the first batch with an adapter: Ascend's operations",
-            "", with_adapters},
-    Feature{Field::enable_layerwise_nvtx_marker, "", 11, "RuntimeError at the first forward pass: NVTX is CUDA's", ""},
-    Feature{Field::enable_pdmux, "", 11, "an error in the scheduler: it divides a CUDA device into green contexts", ""},
-    Feature{Field::offload_group_size, "", 11,
+    Feature{Field::elastic_ep_backend, "", v0_5(11), "NotImplementedError in every rank: for CUDA and CPUs alone", ""},
+    Feature{Field::lora_backend, "ascend", v0_5(11),
+            "AttributeError at the first batch with an adapter: Ascend's operations", "", with_adapters},
+    Feature{Field::enable_layerwise_nvtx_marker, "", v0_5(11), "RuntimeError at the first forward pass: NVTX is CUDA's",
+            ""},
+    Feature{Field::enable_pdmux, "", v0_5(11),
+            "an error in the scheduler: it divides a CUDA device into green contexts", ""},
+    Feature{Field::offload_group_size, "", v0_5(11),
             "an error while the model is built: it moves weights of DeepSeek's classes alone, on CUDA streams", "",
             in_groups},
-    Feature{Field::ple_offload_embedding, "", 20, "ValueError while the weights are loaded: for Qwen4-Exp alone", "",
-            without_embedding_tables},
-    Feature{Field::enable_unified_memory, "", 15,
+    Feature{Field::ple_offload_embedding, "", v0_5(20), "ValueError while the weights are loaded: for Qwen4-Exp alone",
+            "", without_embedding_tables},
+    Feature{Field::enable_unified_memory, "", v0_5(15),
             "ValueError while the cache is built: for models with two kinds of cache alone", "", of_one_pool},
-    Feature{Field::enable_unified_memory, "", 20,
+    Feature{Field::enable_unified_memory, "", v0_5(20),
             "an error when cache is first freed: its allocator waits on CUDA's "
             "stream",
             "", of_two_pools},
-    Feature{Field::kv_cache_dtype, "fp4_e2m1", 16,
-            "ValueError while the cache is built: the release has the name no longer", "auto", always, 21},
-    Feature{Field::bf16_gemm_backend, "cutedsl", 15, "ValueError in the scheduler: for NVIDIA's SM100 and SM103 alone",
-            "auto"},
-    Feature{Field::bf16_gemm_backend, "flashinfer_pr4266", 19,
+    Feature{Field::kv_cache_dtype, "fp4_e2m1", v0_5(16),
+            "ValueError while the cache is built: the release has the name no longer", "auto", always, v0_5(21)},
+    Feature{Field::bf16_gemm_backend, "cutedsl", v0_5(15),
             "ValueError in the scheduler: for NVIDIA's SM100 and SM103 alone", "auto"},
-    Feature{Field::bf16_gemm_backend, "gemv", 19,
+    Feature{Field::bf16_gemm_backend, "flashinfer_pr4266", v0_5(19),
+            "ValueError in the scheduler: for NVIDIA's SM100 and SM103 alone", "auto"},
+    Feature{Field::bf16_gemm_backend, "gemv", v0_5(19),
             "an error in the scheduler: it asks for the capability of a CUDA device", "auto"},
-    Feature{Field::disaggregation_decode_enable_radix_cache, "", 23,
+    Feature{Field::disaggregation_decode_enable_radix_cache, "", v0_5(23),
             "ValueError while the cache is built: for none of a model whose windows are compressed", "",
             decodes_windows},
-    Feature{Field::qsa_indexer_dtype, "bfloat16", 22, "ValueError while the cache is built: the model has no indexer",
-            "auto", hybrid_without_indexer},
-    Feature{Field::qsa_indexer_dtype, "fp8_e4m3", 22, "ValueError while the cache is built: the model has no indexer",
-            "auto", hybrid_without_indexer},
-    Feature{Field::hicache_io_backend, "kernel_ascend", 21, "an error at the first transfer: Ascend's operations",
+    Feature{Field::qsa_indexer_dtype, "bfloat16", v0_5(22),
+            "ValueError while the cache is built: the model has no indexer", "auto", hybrid_without_indexer},
+    Feature{Field::qsa_indexer_dtype, "fp8_e4m3", v0_5(22),
+            "ValueError while the cache is built: the model has no indexer", "auto", hybrid_without_indexer},
+    Feature{Field::hicache_io_backend, "kernel_ascend", v0_5(21), "an error at the first transfer: Ascend's operations",
             "kernel", host_pools},
-    Feature{Field::hicache_mem_layout, "page_first_kv_split", 21,
+    Feature{Field::hicache_mem_layout, "page_first_kv_split", v0_5(21),
             "ValueError while the host's pool is built or at the first transfer: Ascend's layout", "page_first",
             host_pools},
-    Feature{Field::hicache_mem_layout, "page_head", 21,
+    Feature{Field::hicache_mem_layout, "page_head", v0_5(21),
             "ValueError while the host's pool is built: MLA's has no such layout", "page_first", latent_host_pools},
-    Feature{Field::hicache_storage_backend, "npu_memcache", 21, "ImportError of memcache_hybrid, Ascend's package", "",
-            host_pools}};
+    Feature{Field::hicache_storage_backend, "npu_memcache", v0_5(21),
+            "ImportError of memcache_hybrid, Ascend's package", "", host_pools}};
 
 std::optional<Finding> feature_of_others(const LaunchFacts& f) {
   for (const Feature& row : kFeatures) {
-    if (f.before(row.since) || f.since(row.until)) continue;
+    if (f.release() < row.since || f.release() >= row.until) continue;
     if (row.value.empty() ? !f.on(row.field) : !f.is(row.field, row.value)) continue;
     if (!row.reached(f)) continue;
     const std::string name = option(row.field);
