@@ -130,27 +130,26 @@ bool is_draft_class(std::string_view name) {
 // Classes whose constructor or load_weights asks torch for a CUDA device or stream.
 struct CudaClass {
   std::string_view name;
-  Release since;
-  Release until = kNotFixed;
+  Release until = kNotFixed;  // its beginning is that of the class
 };
-constexpr std::array kCudaClasses = {CudaClass{"DbrxForCausalLM", v0_5(11)},
-                                     CudaClass{"KimiK3ForConditionalGeneration", v0_5(17)},
-                                     CudaClass{"MuseSparkForConditionalGeneration", v0_5(23)},
-                                     CudaClass{"Grok1ForCausalLM", v0_5(11), v0_5(19)},
-                                     CudaClass{"Grok1ModelForCausalLM", v0_5(11), v0_5(19)},
-                                     CudaClass{"KimiLinearForCausalLM", v0_5(11), v0_5(19)},
-                                     CudaClass{"LongcatFlashForCausalLM", v0_5(11), v0_5(19)},
-                                     CudaClass{"LlavaLlamaForCausalLM", v0_5(11), v0_5(20)},
-                                     CudaClass{"LlavaQwenForCausalLM", v0_5(11), v0_5(20)},
-                                     CudaClass{"LlavaMistralForCausalLM", v0_5(11), v0_5(20)},
-                                     CudaClass{"LlavaVidForCausalLM", v0_5(11), v0_5(20)},
-                                     CudaClass{"MiniCPMV", v0_5(11), v0_5(13)},
-                                     CudaClass{"MiniCPMO", v0_5(11), v0_5(13)}};
+constexpr std::array kCudaClasses = {CudaClass{"DbrxForCausalLM"},
+                                     CudaClass{"KimiK3ForConditionalGeneration"},
+                                     CudaClass{"MuseSparkForConditionalGeneration"},
+                                     CudaClass{"Grok1ForCausalLM", v0_5(19)},
+                                     CudaClass{"Grok1ModelForCausalLM", v0_5(19)},
+                                     CudaClass{"KimiLinearForCausalLM", v0_5(19)},
+                                     CudaClass{"LongcatFlashForCausalLM", v0_5(19)},
+                                     CudaClass{"LlavaLlamaForCausalLM", v0_5(20)},
+                                     CudaClass{"LlavaQwenForCausalLM", v0_5(20)},
+                                     CudaClass{"LlavaMistralForCausalLM", v0_5(20)},
+                                     CudaClass{"LlavaVidForCausalLM", v0_5(20)},
+                                     CudaClass{"MiniCPMV", v0_5(13)},
+                                     CudaClass{"MiniCPMO", v0_5(13)}};
 
 std::optional<Finding> class_for_cuda(const LaunchFacts& f) {
   if (f.is(Field::model_impl, "transformers") || f.is(Field::model_impl, "mindspore")) return std::nullopt;
   const auto row = std::ranges::find(kCudaClasses, own_architecture(f), &CudaClass::name);
-  if (row == kCudaClasses.end() || f.release() < row->since || f.release() >= row->until) return std::nullopt;
+  if (row == kCudaClasses.end() || f.release() >= row->until) return std::nullopt;
   Finding finding{.message = fmt::format("{} is built on CUDA devices alone", row->name)};
   if (row->until != kNotFixed) finding.remedies = {with_release(row->until.text())};
   return finding;
