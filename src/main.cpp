@@ -1,9 +1,7 @@
 // xpu-preflight: options to stages to exit status. Everything else is in the library.
 
 #include <algorithm>
-#include <array>
 #include <csignal>
-#include <functional>
 #include <iostream>
 #include <map>
 #include <optional>
@@ -24,15 +22,9 @@
 #include "src/report/output_gate.h"
 #include "src/report/report_json.h"
 #include "src/base/log.h"
-#include "src/commands/commands.h"
-#include "src/commands/doctor.h"
-#include "src/commands/exec.h"
-#include "src/commands/facts.h"
-#include "src/commands/kernel_programs.h"
-#include "src/commands/launch_commands.h"
-#include "src/commands/suggest.h"
 #include "src/commands/options.h"
 #include "src/commands/program_words.h"
+#include "src/commands/subcommand.h"
 #include "src/intake/conceal.h"
 #include "src/intake/open_text.h"
 
@@ -44,191 +36,6 @@ constexpr const char* kExamples =
     "  xpu-preflight check -- --model-path Qwen/Qwen3-8B --attention-backend intel_xpu --page-size 32\n"
     "  xpu-preflight check deploy/ scripts/serve.sh\n"
     "  xpu-preflight exec -- python -m sglang.launch_server --model-path Qwen/Qwen3-8B --tp 2";
-
-struct Subcommand {
-  const char* name;
-  const char* what;
-  std::function<void(CLI::App&)> add_options;
-  std::function<int(std::vector<std::string> launch)> run;
-  report::Behind behind = report::Behind::kLaunch;
-};
-
-// What the options of the one command that runs are read into.
-struct Flags {
-  CheckFlags check;
-  LaunchFlags resolve;
-  bool resolve_all = false;
-  std::vector<std::string> diff;
-  MemoryFlags memory;
-  PagesFlags pages;
-  UpgradeFlags upgrade;
-  NodesFlags nodes;
-  ExecFlags exec;
-  LaunchFlags facts;
-  SuggestFlags suggest;
-  LaunchFlags launches;
-  std::vector<std::string> paths;
-  LaunchFlags rules;
-  LaunchFlags explain;
-  std::string subject;
-  KernelOptions defects;
-  bool measure = false;
-  std::string programs;
-  std::string kernel_cases;
-  CheckFlags kernels;
-  bool conformance = false;
-  std::string shell;
-  int verbose = 0;
-};
-
-report::ProgramWords every_word();
-
-std::vector<Subcommand> subcommands(Flags& f) {
-  using Words = std::vector<std::string>;
-  return {
-      {"check", "Check a launch and run its decode kernel on a sample batch",
-       [&f](CLI::App& app) {
-         add_launch_options(app, f.check.launch);
-         add_batch_options(app, f.check.launch);
-         add_check_options(app, f.check);
-       },
-       [&f](Words launch) { return run_check(f.check, std::move(launch)); }},
-      {"exec", "Check a command that starts SGLang, then become it: same process, signals and exit status",
-       [&f](CLI::App& app) { add_exec_options(app, f.exec); },
-       [&f](const Words& words) { return run_exec(f.exec, words); }, report::Behind::kCommand},
-      {"resolve", "Print the resolved configuration and what changed each value",
-       [&f](CLI::App& app) {
-         add_launch_options(app, f.resolve);
-         add_batch_options(app, f.resolve);
-         app.add_flag("--all", f.resolve_all, "Every field, not only what was given or changed");
-         app.add_option("--diff", f.diff, "A B: two launches (files, commands or arguments) side by side")->expected(2);
-       },
-       [&f](Words launch) {
-         return f.diff.empty() ? run_resolve(f.resolve, std::move(launch), f.resolve_all)
-                               : run_diff(f.resolve, f.diff, launch);
-       }},
-      {"memory", "What one GPU holds, and which --mem-fraction-static works",
-       [&f](CLI::App& app) { add_memory_options(app, f.memory); },
-       [&f](Words launch) { return run_memory(f.memory, std::move(launch)); }},
-      {"pages", "The launch on every page size and attention backend",
-       [&f](CLI::App& app) { add_pages_options(app, f.pages); },
-       [&f](Words launch) { return run_pages(f.pages, std::move(launch)); }},
-      {"upgrade", "What the same launch does otherwise in another release",
-       [&f](CLI::App& app) { add_upgrade_options(app, f.upgrade); },
-       [&f](Words launch) { return run_upgrade(f.upgrade, std::move(launch)); }},
-      {"launches", "List the launches in files, and what of them is not known",
-       [&f](CLI::App& app) {
-         app.add_option("PATH", f.paths, "Files, directories or patterns; - is standard input")
-             ->type_name("FILE")
-             ->required();
-         add_output_options(app, f.launches);
-         app.add_option("--launch", f.launches.launch, "One of them: its number from 1, or its name");
-         app.add_option("--set", f.launches.variables, "NAME=VALUE of a variable in the files")
-             ->allow_extra_args(false);
-       },
-       [&f](const Words&) { return run_launches(f.launches, f.paths); }, report::Behind::kNothing},
-      {"nodes", "Check the commands of one launch over several machines together",
-       [&f](CLI::App& app) { add_nodes_options(app, f.nodes); }, [&f](const Words&) { return run_nodes(f.nodes); },
-       report::Behind::kNothing},
-      {"facts", "What a launch is judged against here: release, cards, host, packages, and where each is known from",
-       [&f](CLI::App& app) { add_launch_options(app, f.facts); },
-       [&f](Words launch) { return run_facts(f.facts, std::move(launch)); }},
-      {"suggest", "Launches of a model that work on these cards, each resolved and checked",
-       [&f](CLI::App& app) { add_suggest_options(app, f.suggest); },
-       [&f](Words launch) { return run_suggest(f.suggest, std::move(launch)); }},
-      {"doctor", "Is this host fit for the launch? Cards, permissions, limits, port, disk, packages",
-       [&f](CLI::App& app) { add_launch_options(app, f.facts); },
-       [&f](Words launch) { return run_doctor(f.facts, std::move(launch)); }},
-      {"releases", "List the supported SGLang releases, one a line", [](CLI::App&) {},
-       [](const Words&) { return releases(); }, report::Behind::kNothing},
-      {"rules", "List the rules", [&f](CLI::App& app) { add_output_options(app, f.rules); },
-       [&f](const Words&) { return with_output(f.rules, [](const OutputOptions& o) { return list_rules(o); }); },
-       report::Behind::kNothing},
-      {"explain", "Explain a rule, a field or an option; behind -- in one launch",
-       [&f](CLI::App& app) {
-         app.add_option("WHAT", f.subject,
-                        "A rule (PG003, K-6), a field (page_size), an option (--page-size), or a message that SGLang "
-                        "printed, in "
-                        "quotes (- reads it from standard input)")
-             ->required();
-         add_launch_options(app, f.explain);
-         app.remove_option(app.get_option("--format"));
-         app.add_option("--format", f.explain.format, "text, the only one here")->check(CLI::IsMember({"text"}));
-       },
-       [&f](Words launch) { return run_explain(f.explain, f.subject, std::move(launch)); }},
-      {"defects", "List the defects that --inject can plant",
-       [&f](CLI::App& app) {
-         auto* measure =
-             app.add_flag("--measure", f.measure, "Plant each under every input regime: a table, which takes a minute");
-         app.add_option("--opencl-device", f.defects.device, "OpenCL device: index, or part of its name")
-             ->needs(measure);
-       },
-       [&f](const Words&) { return list_defects(f.defects, f.measure); }, report::Behind::kNothing},
-      {"kernels", "List the kernels; judge others' by our cases; write the programs that Intel GPUs build",
-       [&f](CLI::App& app) {
-         auto* programs = app.add_option("--programs", f.programs, "Write sources and build options to this directory")
-                              ->type_name("DIR");
-         app.add_option("--cases", f.kernel_cases,
-                        "Of the case lines in this file (- is standard input), not of the built-in ones")
-             ->type_name("FILE");
-         auto* conformance = app.add_flag("--conformance", f.conformance,
-                                          "Run the case lines and judge them: a JSON object a line, the sum last")
-                                 ->excludes(programs);
-         add_kernel_options(app, f.kernels);
-         for (const char* name : {"--opencl-device", "--kernel-timeout", "--kernel-from"}) {
-           app.get_option(name)->needs(conformance);
-         }
-         add_large_cases_option(app, f.kernels, "--conformance");
-       },
-       [&f](const Words&) {
-         return f.conformance ? run_conformance(f.kernels, f.kernel_cases) : list_kernels(f.programs, f.kernel_cases);
-       },
-       report::Behind::kNothing},
-      {"completions", "Write the completions of a shell, SGLang's options behind -- among them",
-       [&f](CLI::App& app) {
-         app.add_option("SHELL", f.shell, "bash, zsh or fish")
-             ->required()
-             ->check(CLI::IsMember({"bash", "zsh", "fish"}));
-       },
-       [&f](const Words&) { return print_completions(f.shell, every_word()); }, report::Behind::kNothing},
-      {"manual", "Write the manual page, as man reads it", [](CLI::App&) {},
-       [](const Words&) { return print_manual(every_word()); }, report::Behind::kNothing},
-  };
-}
-
-// No value of ours may be empty: "$RELEASE" of a variable that is not set would silently mean the default.
-void refuse_empty_values(CLI::App& app) {
-  for (CLI::Option* option : app.get_options([](const CLI::Option* o) { return o->get_items_expected_max() > 0; })) {
-    option->check([](const std::string& value) { return value.empty() ? "the value is empty" : std::string(); });
-  }
-}
-
-// What every command's parser has: its options, and those that all have.
-void add_all_options(const Subcommand& command, CLI::App& app, int& verbose) {
-  command.add_options(app);
-  app.add_flag("-v,--verbose", verbose, "Say what is read and taken for granted; -vv: how long stages take");
-  refuse_empty_values(app);
-}
-
-// For completions and the manual: the parsers of all commands.
-report::ProgramWords every_word() {
-  Flags flags;
-  std::vector<report::CommandWords> commands;
-  for (const Subcommand& command : subcommands(flags)) {
-    CLI::App app{command.what, command.name};
-    add_all_options(command, app, flags.verbose);
-    commands.push_back(command_words(app, command.behind));
-  }
-  return program_words(std::move(commands));
-}
-
-bool is_of_sglang(const std::string& option) {
-  const auto releases = supported_releases();
-  return std::ranges::any_of(releases, [&](Release release) {
-    const args::OptionIndex& index = args::OptionIndex::of(release);
-    return index.find(option) != nullptr || !index.starting_with(option).empty();
-  });
-}
 
 // The option of this command that a word of no program may have meant; "" where none is near.
 std::string own_option_meant(const CLI::App& app, const std::vector<std::string>& words) {
@@ -249,7 +56,7 @@ std::string own_option_meant(const CLI::App& app, const std::vector<std::string>
 // launch: what these hold may be secret.
 std::vector<std::string> not_our_own(const std::vector<std::string>& typed) {
   std::map<std::string, bool> takes_value;
-  for (const report::CommandWords& command : every_word().commands) {
+  for (const report::CommandWords& command : program_words().commands) {
     for (const report::OptionWords& option : command.options) {
       for (const std::string& name : option.names) takes_value[name] = option.takes != report::Takes::kNothing;
     }
@@ -367,15 +174,15 @@ int run(int argc, char** argv) {
   app.footer(kExamples);
   app.require_subcommand(1);
 
-  Flags flags;
-  const std::vector<Subcommand> table = subcommands(flags);
+  int verbose = 0;
+  const std::vector<Subcommand> table = subcommands();
   const Subcommand* asked = nullptr;
   CLI::App* asked_app = nullptr;
   for (const Subcommand& s : table) {
     CLI::App* sub = app.add_subcommand(s.name, s.what);
     if (own.empty() || own.front() != s.name) continue;
     // Only this one gets its options: making all of them would cost as much as resolving a launch.
-    add_all_options(s, *sub, flags.verbose);
+    add_all_options(s, *sub, verbose);
     asked = &s;
     asked_app = sub;
   }
@@ -383,20 +190,7 @@ int run(int argc, char** argv) {
     return refuse({no_such_command(own.front(), table)});
   }
   const std::string_view name = asked == nullptr ? "" : asked->name;
-  // `explain --page-size`: SGLang's option, not one of ours.
-  const auto is_sglangs = [&](const std::string& word) {
-    const std::string option = word.substr(0, word.find('='));
-    return word.starts_with("--") && asked_app->get_option_no_throw(option) == nullptr &&
-           (&word == &own[1] || is_of_sglang(option));
-  };
-  if (name == "explain") {
-    if (const auto at = std::find_if(own.begin(), own.end(), is_sglangs); at != own.end()) at->erase(0, 2);
-  }
-  // The two launches of `resolve --diff A B` may begin with dashes of their own.
-  if (const auto at = std::find(own.begin(), own.end(), "--diff"); name == "resolve" && own.end() - at > 2) {
-    flags.diff.assign(at + 1, at + 3);
-    own.erase(at, at + 3);
-  }
+  if (asked != nullptr && asked->take_words) asked->take_words(*asked_app, own);
   try {
     std::vector<std::string> reversed(own.rbegin(), own.rend());
     app.parse(reversed);
@@ -404,20 +198,19 @@ int run(int argc, char** argv) {
     if (e.get_exit_code() == 0) return print_help(app, e);
     return refuse({usage_error(e, app, asked_app, typed)});
   }
-  if (flags.verbose > 0) log::set_detail(flags.verbose == 1 ? log::Detail::kFiles : log::Detail::kTimes, std::cerr);
+  if (verbose > 0) log::set_detail(verbose == 1 ? log::Detail::kFiles : log::Detail::kTimes, std::cerr);
   if (launch.size() > limits::kListWords) return refuse({"more than 10,000 words behind --"});
   // Behind `exec --` stands a whole command, whose other programs have options of their own.
-  if (std::string why = name == "exec" ? "" : own_option_behind(*asked_app, name, table, launch); !why.empty()) {
+  if (std::string why =
+          asked->behind == report::Behind::kCommand ? "" : own_option_behind(*asked_app, name, table, launch);
+      !why.empty()) {
     return refuse({std::move(why)});
   }
   if (asked->behind == report::Behind::kNothing && !launch.empty()) {
     return refuse({fmt::format("{} takes nothing behind --", name)});
   }
-  // `check` folds its text itself: its other formats are for programs.
   const OutputOptions output = output_options(LaunchFlags{});
-  constexpr std::array<std::string_view, 5> kNotFolded = {"check", "exec", "completions", "manual", "kernels"};
-  const bool is_text = std::ranges::find(kNotFolded, name) == kNotFolded.end() && !wants_json(argc, argv) &&
-                       std::ranges::find(own, "--batch") == own.end();
+  const bool is_text = asked->folds && !wants_json(argc, argv) && std::ranges::find(own, "--batch") == own.end();
   std::optional<report::FoldedStream> folded;
   if (output.folded && is_text) folded.emplace(std::cout, output.width);
   return asked->run(std::move(launch));

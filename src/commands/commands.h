@@ -82,8 +82,6 @@ void keep_ignores(const CheckCommand& command, report::CheckRun& run);
 // Every launch in these files, directories and patterns ("-" is standard input), each by itself, then those that belong
 // together. `release_given`: the release of an image's tag does not count.
 int check_paths(const CheckCommand& command, const std::vector<std::string>& paths, bool release_given);
-// What was understood of them.
-int list_launches(const LaunchInput& input, const std::vector<std::string>& paths, const OutputOptions& output);
 // On standard error, where the run's tries were used up.
 void tell_untried(const CheckCommand& command);
 // On standard error, where lines of the batch had keys that are nothing here.
@@ -98,12 +96,6 @@ int run_one_case(const std::string& case_line, const KernelOptions& kernel, cons
 int list_defects(const KernelOptions& kernel, bool measure);
 int list_opencl_devices(const KernelOptions& kernel, const OutputOptions& output);
 
-int resolve_launch(const LaunchInput& input, const OutputOptions& output, bool all);
 int resolve_batch(const CaseFile& file);
-
-int releases();
-int list_rules(const OutputOptions& output);
-// `asked`: the release that was named; of places that may have said a message, its own come first.
-int explain(const std::string& what, Release release, bool asked, const OutputOptions& output);
 
 }  // namespace preflight::commands

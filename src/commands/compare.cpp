@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <array>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include "src/intake/conceal.h"
 #include "src/commands/certainty.h"
 #include "src/commands/findings.h"
 #include "src/commands/fixing.h"
 #include "src/commands/options.h"
+#include "src/commands/subcommand.h"
 #include "src/base/read_text.h"
 #include "src/report/comparison_report.h"
 #include "src/report/print.h"
@@ -305,14 +307,6 @@ Result<Difference> release_difference(const LaunchInput& input, Release from, Re
   return d;
 }
 
-int upgrade(const LaunchInput& input, Release from, Release to, const CheckOptions& rules,
-            const OutputOptions& output) {
-  const auto d = release_difference(input, from, to, rules);
-  if (!d) return refuse(d.error());
-  report_difference(*d, name_beside_image(from, input.machine.image.value), name_of(to), output);
-  return d->fails() ? kFindings : kOk;
-}
-
 int resolve_diff(const LaunchInput& input, const std::pair<std::string, std::string>& texts, const CheckOptions& rules,
                  const OutputOptions& output) {
   auto first = input_from(input, texts.first);
@@ -328,6 +322,67 @@ int resolve_diff(const LaunchInput& input, const std::pair<std::string, std::str
   const Difference d = difference(*a, *b);
   report_difference(d, a->name, b->name, output);
   return d.outcome_differs() || !d.fields.empty() ? kFindings : kOk;
+}
+
+namespace {
+
+// Exit 1 when the launch is worse off in `to`, or fails there as it did before, for other reasons.
+int upgrade(const LaunchInput& input, Release from, Release to, const CheckOptions& rules,
+            const OutputOptions& output) {
+  const auto d = release_difference(input, from, to, rules);
+  if (!d) return refuse(d.error());
+  report_difference(*d, name_beside_image(from, input.machine.image.value), name_of(to), output);
+  return d->fails() ? kFindings : kOk;
+}
+
+struct UpgradeFlags {
+  LaunchFlags launch;
+  std::vector<std::string> paths;
+  std::string from;
+  std::string to;
+  std::string kernel_date;
+};
+
+void add_upgrade_options(CLI::App& app, UpgradeFlags& flags) {
+  add_output_options(app, flags.launch);
+  add_source_options(app, flags.launch);
+  add_target_options(app, flags.launch);
+  app.add_option("PATH", flags.paths,
+                 "Files, directories or patterns (- is standard input): every launch in them is compared by itself")
+      ->type_name("FILE");
+  app.add_option("--from", flags.from,
+                 "The release the launch runs on now (default, for launches in PATH: that of their images)");
+  app.add_option("--to", flags.to, "The release it is to run on (default: the newest supported)");
+  app.add_option("--kernel-date", flags.kernel_date, kKernelDate);
+}
+
+int run_upgrade(const UpgradeFlags& flags, std::vector<std::string> arguments) {
+  const auto from = release_option(flags.from, "--from");
+  if (!from) return refuse(from.error());
+  const auto to = release_option(flags.to, "--to");
+  if (!to) return refuse(to.error());
+  const auto rules = rule_options(flags.kernel_date);
+  if (!rules) return refuse(rules.error());
+  if (!flags.paths.empty() && launch_given(flags.launch, arguments))
+    return refuse({"give paths, or one launch behind -- or with --command, not both"});
+  if (flags.paths.empty() && flags.from.empty())
+    return refuse({"--from is required: the release that the launch runs on now"});
+  if (flags.paths.empty() && !launch_given(flags.launch, arguments)) return refuse({kNoLaunch});
+  auto input = launch_input(flags.launch, std::move(arguments));
+  if (!input) return refuse(input.error());
+  if (!flags.paths.empty()) {
+    return upgrade_paths(*input, flags.paths, flags.from.empty() ? std::nullopt : std::optional(*from), *to, *rules,
+                         output_options(flags.launch));
+  }
+  return upgrade(*input, *from, *to, *rules, output_options(flags.launch));
+}
+
+}  // namespace
+
+Subcommand upgrade_subcommand() {
+  return with_flags(std::make_shared<UpgradeFlags>(),
+                    {.name = "upgrade", .what = "What the same launch does otherwise in another release"},
+                    add_upgrade_options, run_upgrade);
 }
 
 }  // namespace preflight::commands

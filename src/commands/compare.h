@@ -18,8 +18,6 @@ std::string name_beside_image(Release from, const std::string& of_image);
 // What a launch does otherwise in `to`.
 Result<report::Difference> release_difference(const LaunchInput& input, Release from, Release to,
                                               const CheckOptions& rules);
-// Exit 1 when the launch is worse off in `to`, or fails there as it did before, for other reasons.
-int upgrade(const LaunchInput& input, Release from, Release to, const CheckOptions& rules, const OutputOptions& output);
 // Every launch of these files by itself. Without `from`: the release that its image's tag names. Exit 1 also when one
 // cannot be compared.
 int upgrade_paths(const LaunchInput& input, const std::vector<std::string>& paths, std::optional<Release> from,

@@ -18,7 +18,8 @@
 #include <fmt/ranges.h>
 
 #include "src/commands/findings.h"
-#include "src/commands/launch_commands.h"
+#include "src/commands/options.h"
+#include "src/commands/subcommand.h"
 #include "src/facts/cards.h"
 #include "src/facts/host.h"
 #include "src/facts/oneapi_runtime.h"
@@ -343,6 +344,8 @@ std::vector<Diagnostic> told_of_machine(const LaunchInput& input, const Prepared
   return out;
 }
 
+namespace {
+
 int run_doctor(const LaunchFlags& flags, std::vector<std::string> arguments) {
   const bool launched = launch_given(flags, arguments);
   if (const auto name = option_of_a_model(flags); !launched && !name.empty()) return refuse(idle_without_launch(name));
@@ -363,6 +366,15 @@ int run_doctor(const LaunchFlags& flags, std::vector<std::string> arguments) {
     return e.finding == Finding::kFault && find_rule(e.rule)->severity == Severity::kError;
   });
   return fails ? kFindings : kOk;
+}
+
+}  // namespace
+
+Subcommand doctor_subcommand() {
+  return with_flags(
+      std::make_shared<LaunchFlags>(),
+      {.name = "doctor", .what = "Is this host fit for the launch? Cards, permissions, limits, port, disk, packages"},
+      add_launch_options, run_doctor);
 }
 
 }  // namespace preflight::commands

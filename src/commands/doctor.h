@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "preflight/report.h"
-#include "src/commands/options.h"
 #include "src/intake/launch_input.h"
 
 namespace preflight::commands {
@@ -16,7 +15,5 @@ std::vector<Diagnostic> host_findings(const LaunchInput& input, const PreparedLa
 // Of that, what the head of every report tells: without --host nobody said that the launch is for this machine, so
 // these are warnings.
 std::vector<Diagnostic> told_of_machine(const LaunchInput& input, const PreparedLaunch& prepared);
-
-int run_doctor(const LaunchFlags& flags, std::vector<std::string> arguments);
 
 }  // namespace preflight::commands

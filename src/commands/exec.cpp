@@ -1,7 +1,7 @@
 // What is judged is what will run: the words as they are, this process's environment, this machine. Findings go to
 // standard error, because standard output is the server's. The server then has this process: its number, its signals,
 // its open files, its exit status. Tested by tests/exec_test.cpp.
-#include "src/commands/exec.h"
+#include "src/commands/check_options.h"
 
 #include <unistd.h>
 
@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "src/base/shell_words.h"
+#include "src/commands/subcommand.h"
 #include "src/report/complaint.h"
 #include "src/report/folding.h"
 #include "src/report/print.h"
@@ -24,6 +25,11 @@ extern "C" char** environ;
 
 namespace preflight::commands {
 namespace {
+
+struct ExecFlags {
+  CheckFlags check;
+  bool warn_only = false;
+};
 
 sources::Variables own_environment() {
   sources::Variables variables;
@@ -100,8 +106,6 @@ Outcome judge(const ExecFlags& flags, const std::vector<std::string>& words) {
   return {status == kOk ? Judged::kGood : Judged::kBad, status};
 }
 
-}  // namespace
-
 void add_exec_options(CLI::App& app, ExecFlags& flags) {
   LaunchFlags& launch = flags.check.launch;
   app.add_option("--color,--colour", launch.colour, "auto, always or never")
@@ -115,7 +119,9 @@ void add_exec_options(CLI::App& app, ExecFlags& flags) {
   app.add_flag("--warn-only", flags.warn_only, "Start the command whatever is found");
 }
 
-int run_exec(const ExecFlags& flags, const std::vector<std::string>& words) {
+// Returns only where the command is not started: with the status of the check, 126 where the command cannot be run and
+// 127 where there is none, as a shell does.
+int run_exec(const ExecFlags& flags, std::vector<std::string> words) {
   if (words.empty()) return refuse({"no command to run: give it behind --, as in -- python -m sglang.launch_server …"});
   const Outcome outcome = judge(flags, words);
   if (outcome.judged == Judged::kBad && !flags.warn_only) {
@@ -123,6 +129,18 @@ int run_exec(const ExecFlags& flags, const std::vector<std::string>& words) {
     return outcome.status;
   }
   return become(words);
+}
+
+}  // namespace
+
+Subcommand exec_subcommand() {
+  return with_flags(
+      std::make_shared<ExecFlags>(),
+      {.name = "exec",
+       .what = "Check a command that starts SGLang, then become it: same process, signals and exit status",
+       .behind = report::Behind::kCommand,
+       .folds = false},
+      add_exec_options, run_exec);
 }
 
 }  // namespace preflight::commands

@@ -1,15 +1,19 @@
 // `explain RULE | FIELD | FLAG | MESSAGE`, and with launch arguments what the rule says, or the field's way, in this
 // launch. Tested by tests/explain_test.cpp.
-#include "src/commands/explain.h"
 
 #include <algorithm>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "src/args/closest_options.h"
 #include "src/args/option_index.h"
 #include "src/args/vllm_options.h"
+#include "src/base/read_text.h"
 #include "src/commands/findings.h"
+#include "src/commands/options.h"
+#include "src/commands/program_words.h"
+#include "src/commands/subcommand.h"
 #include "src/fix/prove.h"
 #include "src/report/complaint.h"
 #include "src/report/explain_text.h"
@@ -174,22 +178,77 @@ Subject explained(const std::string& what, const AskedRelease& release, const Ou
   return message ? explain_message(what, release, output) : told(what, release.release, output);
 }
 
-}  // namespace
+struct ExplainFlags {
+  LaunchFlags launch;
+  std::string subject;
+};
 
-int explain(const std::string& what, Release release, bool asked, const OutputOptions& output) {
-  return explained(what, {release, asked}, output).status;
+void add_explain_options(CLI::App& app, ExplainFlags& flags) {
+  app.add_option(
+         "WHAT", flags.subject,
+         "A rule (PG003, K-6), a field (page_size), an option (--page-size), or a message that SGLang printed, in "
+         "quotes (- reads it from standard input)")
+      ->required();
+  add_launch_options(app, flags.launch);
+  app.remove_option(app.get_option("--format"));
+  app.add_option("--format", flags.launch.format, "text, the only one here")->check(CLI::IsMember({"text"}));
 }
 
-int explain_in_launch(const std::string& what, const LaunchInput& launch, bool asked, const OutputOptions& output) {
-  const Subject subject = explained(what, {launch.release, asked}, output);
+// Beside those of a model, options that say what a launch would be judged against; "" for none.
+std::string_view option_of_a_launch(const LaunchFlags& flags) {
+  if (const auto name = option_of_a_model(flags); !name.empty()) return name;
+  return first_given({{!flags.env.empty(), "--env"},
+                      {!flags.device.empty(), "--device-profile"},
+                      {!flags.device_memory.empty(), "--device-memory"},
+                      {!flags.host_memory.empty(), "--host-memory"},
+                      {flags.device_count.has_value(), "--device-count"},
+                      {flags.no_fp64, "--no-fp64"}});
+}
+
+int explain_in_launch(const Subject& subject, const LaunchInput& launch, const OutputOptions& output) {
   if (subject.rule == nullptr && !subject.field) return subject.status;
   const auto prepared = prepare_launch(launch);
-  if (!prepared) {
-    report::complain(prepared.error().text());
-    return kBadInput;
-  }
+  if (!prepared) return refuse(prepared.error());
   return subject.rule != nullptr ? print_rule_in_launch(*subject.rule, *prepared, output)
                                  : print_chain(*subject.field, *prepared, output);
+}
+
+int run_explain(const ExplainFlags& flags, std::vector<std::string> arguments) {
+  const bool launched = launch_given(flags.launch, arguments);
+  if (const auto name = option_of_a_launch(flags.launch); !launched && !name.empty())
+    return refuse(idle_without_launch(name));
+  std::string what = flags.subject;
+  if (what == "-") {
+    auto text = read_text("-", true);
+    if (!text) return refuse(text.error());
+    what = std::move(*text);
+  }
+  const auto input = launch_input(flags.launch, std::move(arguments));
+  if (!input) return refuse(input.error());
+  const OutputOptions output = output_options(flags.launch);
+  const Subject subject = explained(what, {input->release, !flags.launch.release.empty()}, output);
+  return launched ? explain_in_launch(subject, *input, output) : subject.status;
+}
+
+// `explain --page-size`: SGLang's option, not one of ours.
+void take_option_of_sglang(CLI::App& app, std::vector<std::string>& typed) {
+  const auto is_sglangs = [&](const std::string& word) {
+    const std::string option = word.substr(0, word.find('='));
+    return word.starts_with("--") && app.get_option_no_throw(option) == nullptr &&
+           (&word == &typed[1] || is_of_sglang(option));
+  };
+  if (const auto at = std::ranges::find_if(typed, is_sglangs); at != typed.end()) at->erase(0, 2);
+}
+
+}  // namespace
+
+Subcommand explain_subcommand() {
+  Subcommand command =
+      with_flags(std::make_shared<ExplainFlags>(),
+                 {.name = "explain", .what = "Explain a rule, a field or an option; behind -- in one launch"},
+                 add_explain_options, run_explain);
+  command.take_words = take_option_of_sglang;
+  return command;
 }
 
 }  // namespace preflight::commands

@@ -1,17 +1,19 @@
-// Tested by tests/facts_command_test.cpp.
-#include "src/commands/facts.h"
+// `facts`: what a launch would be judged against here, and where each fact came from. With a launch its model and its
+// variables count, too. The JSON form is what --facts reads on another machine. Tested by tests/facts_command_test.cpp.
 
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "src/commands/exit_status.h"
-#include "src/commands/launch_commands.h"
+#include "src/commands/options.h"
+#include "src/commands/subcommand.h"
 #include "src/intake/launch_input.h"
 #include "src/report/facts_text.h"
 #include "src/report/print.h"
 
 namespace preflight::commands {
+namespace {
 
 int run_facts(const LaunchFlags& flags, std::vector<std::string> arguments) {
   const bool launched = launch_given(flags, arguments);
@@ -28,6 +30,16 @@ int run_facts(const LaunchFlags& flags, std::vector<std::string> arguments) {
   report::print(output.format == Format::kJson ? report::facts_document(facts)
                                                : report::facts_text(facts, report::Style(output.colour)));
   return kOk;
+}
+
+}  // namespace
+
+Subcommand facts_subcommand() {
+  return with_flags(
+      std::make_shared<LaunchFlags>(),
+      {.name = "facts",
+       .what = "What a launch is judged against here: release, cards, host, packages, and where each is known from"},
+      add_launch_options, run_facts);
 }
 
 }  // namespace preflight::commands

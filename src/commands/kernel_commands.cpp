@@ -1,8 +1,10 @@
 // `check --case`, `check --list-devices`: the kernel side without a launch.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "preflight/kernel.h"
-#include "src/commands/commands.h"
+#include "src/commands/options.h"
+#include "src/commands/subcommand.h"
 #include "src/kernels/inject.h"
 #include "src/report/complaint.h"
 #include "src/report/kernels_text.h"
@@ -82,6 +84,32 @@ int list_opencl_devices(const KernelOptions& kernel, const OutputOptions& output
   }
   report::print(output.format == Format::kJson ? report::devices_json(*devices) : report::devices_text(*devices));
   return kOk;
+}
+
+namespace {
+
+struct DefectsFlags {
+  KernelOptions kernel;
+  bool measure = false;
+};
+
+void add_defects_options(CLI::App& app, DefectsFlags& flags) {
+  auto* measure =
+      app.add_flag("--measure", flags.measure, "Plant each under every input regime: a table, which takes a minute");
+  app.add_option("--opencl-device", flags.kernel.device, "OpenCL device: index, or part of its name")->needs(measure);
+}
+
+int run_defects(const DefectsFlags& flags, std::vector<std::string>) {
+  return list_defects(flags.kernel, flags.measure);
+}
+
+}  // namespace
+
+Subcommand defects_subcommand() {
+  return with_flags(
+      std::make_shared<DefectsFlags>(),
+      {.name = "defects", .what = "List the defects that --inject can plant", .behind = report::Behind::kNothing},
+      add_defects_options, run_defects);
 }
 
 }  // namespace preflight::commands

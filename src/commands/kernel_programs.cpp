@@ -1,15 +1,17 @@
 // `kernels`: the kernel table; with --programs DIR, every program that the built-in cases build on an Intel GPU, for
 // compiling and reading it without one.
-#include "src/commands/kernel_programs.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <set>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "src/commands/commands.h"
+#include "src/commands/check_options.h"
+#include "src/commands/kernel_conformance.h"
+#include "src/commands/subcommand.h"
 #include "src/kernels/program.h"
 #include "src/base/read_text.h"
 #include "src/report/complaint.h"
@@ -47,8 +49,7 @@ Result<std::vector<KernelCase>> cases_in(const std::string& path) {
   return parse_cases(*text, path);
 }
 
-}  // namespace
-
+// The kernel table; or, into a directory, the programs that cases (built in, or of a file) build on Intel GPUs.
 int list_kernels(const std::string& programs, const std::string& case_file) {
   const auto cases = case_file.empty() ? built_in_cases() : cases_in(case_file);
   if (!cases) {
@@ -70,6 +71,46 @@ int list_kernels(const std::string& programs, const std::string& case_file) {
   }
   report::print(report::programs_text(*written, programs));
   return kOk;
+}
+
+struct KernelsFlags {
+  std::string programs;
+  std::string cases;
+  CheckFlags check;
+  bool conformance = false;
+};
+
+void add_kernels_options(CLI::App& app, KernelsFlags& flags) {
+  auto* programs = app.add_option("--programs", flags.programs, "Write sources and build options to this directory")
+                       ->type_name("DIR");
+  app.add_option("--cases", flags.cases,
+                 "Of the case lines in this file (- is standard input), not of the built-in ones")
+      ->type_name("FILE");
+  auto* conformance = app.add_flag("--conformance", flags.conformance,
+                                   "Run the case lines and judge them: a JSON object a line, the sum last")
+                          ->excludes(programs);
+  add_kernel_options(app, flags.check);
+  for (const char* name : {"--opencl-device", "--kernel-timeout", "--kernel-from"}) {
+    app.get_option(name)->needs(conformance);
+  }
+  add_large_cases_option(app, flags.check, "--conformance");
+}
+
+int run_kernels(const KernelsFlags& flags, std::vector<std::string>) {
+  if (!flags.conformance) return list_kernels(flags.programs, flags.cases);
+  const auto kernel = kernel_options(flags.check, true);
+  return kernel ? judge_conformance(flags.cases, *kernel) : refuse(kernel.error());
+}
+
+}  // namespace
+
+Subcommand kernels_subcommand() {
+  return with_flags(std::make_shared<KernelsFlags>(),
+                    {.name = "kernels",
+                     .what = "List the kernels; judge others' by our cases; write the programs that Intel GPUs build",
+                     .behind = report::Behind::kNothing,
+                     .folds = false},
+                    add_kernels_options, run_kernels);
 }
 
 }  // namespace preflight::commands

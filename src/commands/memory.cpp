@@ -7,9 +7,12 @@
 #include <string>
 #include <utility>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include "src/commands/adapters.h"
 #include "src/commands/findings.h"
+#include "src/commands/options.h"
+#include "src/commands/subcommand.h"
 #include "src/intake/conceal.h"
 #include "src/report/memory_report.h"
 #include "src/report/print.h"
@@ -23,6 +26,11 @@
 
 namespace preflight::commands {
 namespace {
+
+struct MemoryFlags {
+  LaunchFlags launch;
+  plan::MemoryInputs given;  // measured values in place of estimates
+};
 
 using plan::MemoryInputs;
 using plan::MemorySheet;
@@ -125,35 +133,63 @@ std::vector<MemoryRow> changes_that_fit(const PreparedLaunch& prepared, const Me
   return rows;
 }
 
-}  // namespace
+// CLI11's own takes nan for positive.
+CLI::Validator gibibytes() {
+  constexpr double kMost = 1'000'000;  // more than any machine has, and what a table has room for
+  return CLI::Validator(
+      [](std::string& text) {
+        double number = 0.0;
+        const bool holds = CLI::detail::lexical_cast(text, number) && number > 0.0 && number <= kMost;
+        return holds ? std::string() : "expected a number of GiB above 0, a million at most, not " + text;
+      },
+      "POSITIVE");
+}
 
-int memory(const MemoryCommand& command) {
-  const auto prepared = prepare_launch(command.input);
-  if (!prepared) {
-    report::complain(prepared.error().text());
-    return kBadInput;
-  }
+void add_memory_options(CLI::App& app, MemoryFlags& flags) {
+  add_launch_options(app, flags.launch);
+  app.add_option("--weights-gib", flags.given.weights_gib,
+                 "Weights of one GPU as the server's log told, instead of an estimate")
+      ->check(gibibytes());
+  app.add_option("--draft-gib", flags.given.draft_gib, "The draft model's weights on one GPU")->check(gibibytes());
+  app.add_option("--free-gib", flags.given.free_gib, "Free memory before loading, instead of the card's")
+      ->check(gibibytes());
+}
+
+int run_memory(const MemoryFlags& flags, std::vector<std::string> arguments) {
+  if (!launch_given(flags.launch, arguments)) return refuse({kNoLaunch});
+  const auto input = launch_input(flags.launch, std::move(arguments));
+  if (!input) return refuse(input.error());
+  const OutputOptions output = output_options(flags.launch);
+  const auto prepared = prepare_launch(*input);
+  if (!prepared) return refuse(prepared.error());
   const Launch& launch = prepared->launch;
-  const bool json = command.output.format == Format::kJson;
-  const auto refuse = [&](const std::string& why) {
+  const bool json = output.format == Format::kJson;
+  const auto no_sheet = [&](const std::string& why) {
     report::complain(fmt::format("no memory sheet: {}", why));
     if (json) report::print(report::no_memory_json(why, prepared->machine));
     return kFindings;
   };
-  if (prepared->unknown_model) return refuse("nothing is known about the model " + prepared->unknown_model->path);
-  if (launch.usage) return refuse(launch.usage->message);
-  if (launch.refusal) return refuse("SGLang refuses the launch: " + launch.refusal->message);
+  if (prepared->unknown_model) return no_sheet("nothing is known about the model " + prepared->unknown_model->path);
+  if (launch.usage) return no_sheet(launch.usage->message);
+  if (launch.refusal) return no_sheet("SGLang refuses the launch: " + launch.refusal->message);
   std::string why;
-  const auto sheet = sheet_of(prepared->inputs, prepared->inputs.argv, command.given, why);
-  if (!sheet) return refuse(why);
+  const auto sheet = sheet_of(prepared->inputs, prepared->inputs.argv, flags.given, why);
+  if (!sheet) return no_sheet(why);
   MemoryReport sheets{
       .machine = prepared->machine, .sheet = *sheet, .errors = errors_of(*prepared, prepared->inputs.argv, true)};
   conceal(sheets.errors, prepared->inputs);
-  if (!sheet->fits()) sheets.changes = changes_that_fit(*prepared, command.given, *sheet);
-  sheets.devices = on_other_devices(prepared->inputs, command.given);
-  report::print(json ? report::memory_json(sheets)
-                     : report::memory_text(sheets, launch, report::Style(command.output.colour)));
+  if (!sheet->fits()) sheets.changes = changes_that_fit(*prepared, flags.given, *sheet);
+  sheets.devices = on_other_devices(prepared->inputs, flags.given);
+  report::print(json ? report::memory_json(sheets) : report::memory_text(sheets, launch, report::Style(output.colour)));
   return sheet->fits() && sheets.errors.empty() ? kOk : kFindings;
+}
+
+}  // namespace
+
+Subcommand memory_subcommand() {
+  return with_flags(std::make_shared<MemoryFlags>(),
+                    {.name = "memory", .what = "What one GPU holds, and which --mem-fraction-static works"},
+                    add_memory_options, run_memory);
 }
 
 std::optional<MemorySummary> memory_summary(const PreparedLaunch& prepared) {

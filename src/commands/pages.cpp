@@ -1,19 +1,22 @@
-// Tested by tests/pages_test.cpp.
+// `pages`: one launch on every page size and attention backend: what SGLang makes of it, what fails, what is
+// recommended. Tested by tests/pages_test.cpp.
 #include "src/intake/conceal.h"
 #include "src/report/complaint.h"
-#include "src/commands/pages.h"
 
 #include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "src/args/argument_groups.h"
 #include "src/args/option_index.h"
 #include "src/commands/certainty.h"
+#include "src/commands/check_options.h"
 #include "src/commands/findings.h"
+#include "src/commands/subcommand.h"
 #include "src/commands/variation.h"
 #include "src/fix/prove.h"
 #include "src/report/output_file.h"
@@ -25,6 +28,13 @@
 
 namespace preflight::commands {
 namespace {
+
+struct PagesFlags {
+  LaunchFlags launch;
+  bool no_kernel = false;
+  std::string svg;  // a file for the picture; empty = none
+  std::string kernel_date;
+};
 
 using report::DrawnPages;
 using report::kAsGiven;
@@ -236,15 +246,25 @@ bool write_picture(const std::string& file, const std::optional<DrawnPages>& dra
   return written.has_value();
 }
 
-}  // namespace
+void add_pages_options(CLI::App& app, PagesFlags& flags) {
+  add_launch_options(app, flags.launch);
+  app.add_flag("--no-kernel", flags.no_kernel, "Do not run the kernel");
+  app.add_option("--svg", flags.svg, "Write the picture of the page table to this file")->type_name("FILE");
+  app.add_option("--kernel-date", flags.kernel_date, kKernelDate);
+}
 
-int pages(const PagesCommand& command) {
-  const auto prepared = prepare_launch(command.input);
-  if (!prepared) {
-    report::complain(prepared.error().text());
-    return kBadInput;
-  }
-  KernelVerdicts kernels(command.kernel);
+int run_pages(const PagesFlags& flags, std::vector<std::string> arguments) {
+  const auto rules = rule_options(flags.kernel_date);
+  if (!rules) return refuse(rules.error());
+  if (!launch_given(flags.launch, arguments)) return refuse({kNoLaunch});
+  const auto input = launch_input(flags.launch, std::move(arguments));
+  if (!input) return refuse(input.error());
+  const OutputOptions output = output_options(flags.launch);
+  const auto prepared = prepare_launch(*input);
+  if (!prepared) return refuse(prepared.error());
+  KernelOptions kernel;
+  kernel.run = !flags.no_kernel;
+  KernelVerdicts kernels(kernel);
   std::vector<Row> rows;
   std::vector<std::string_view> backends(kBackends.begin(), kBackends.end());
   if (!has_split(prepared->launch)) std::erase(backends, kSplit);
@@ -255,22 +275,19 @@ int pages(const PagesCommand& command) {
   }
   for (const std::string_view backend : backends) {
     for (const std::int64_t page : kPageSizes) {
-      rows.push_back(row_of(*prepared, command.rules, backend, page, kernels));
+      rows.push_back(row_of(*prepared, *rules, backend, page, kernels));
     }
   }
   const Row* best = recommended(rows);
-  report::PagesReport report{.machine = prepared->machine,
-                             .rows = rows,
-                             .best = {},
-                             .reason = {},
-                             .drawing = drawn(*prepared, command.rules, best)};
+  report::PagesReport report{
+      .machine = prepared->machine, .rows = rows, .best = {}, .reason = {}, .drawing = drawn(*prepared, *rules, best)};
   if (best != nullptr) {
     report.best = static_cast<std::size_t>(best - rows.data());
     report.reason = reason(*best, rows);
   }
-  if (!command.svg.empty() && !write_picture(command.svg, report.drawing)) return kBadInput;
-  report::print(command.output.format == Format::kJson ? report::pages_json(report)
-                                                       : report::pages_text(report, text_options(command.output)));
+  if (!flags.svg.empty() && !write_picture(flags.svg, report.drawing)) return kBadInput;
+  report::print(output.format == Format::kJson ? report::pages_json(report)
+                                               : report::pages_text(report, text_options(output)));
   // A device that fails has shown nothing of any row; a wrong kernel is one row's affair while another works.
   const bool device_failed = kernels.worst() != kOk && kernels.worst() != kKernelWrong;
   if (device_failed) return kernels.worst();
@@ -278,6 +295,14 @@ int pages(const PagesCommand& command) {
   const bool kernel_decides =
       std::any_of(rows.begin(), rows.end(), [](const Row& r) { return r.accepted && r.errors.empty(); });
   return kernel_decides ? kernels.worst() : kFindings;
+}
+
+}  // namespace
+
+Subcommand pages_subcommand() {
+  return with_flags(std::make_shared<PagesFlags>(),
+                    {.name = "pages", .what = "The launch on every page size and attention backend"}, add_pages_options,
+                    run_pages);
 }
 
 }  // namespace preflight::commands

@@ -9,14 +9,12 @@
 #include "src/args/option_index.h"
 #include "src/commands/exit_status.h"
 #include "src/commands/requirements.h"
+#include "src/commands/subcommand.h"
 #include "src/facts/device_profiles.h"
 #include "src/facts/known_models.h"
 #include "src/intake/model_options.h"
 #include "src/kernels/inject.h"
-#include "src/report/completions.h"
-#include "src/report/manual.h"
 #include "src/report/outputs/outputs.h"
-#include "src/report/print.h"
 
 namespace preflight::commands {
 namespace {
@@ -165,20 +163,24 @@ bool is_retired(const args::Option& option) {
          option.action == kDeprecatedStoreConst || option.action == kDeprecatedAliasStore;
 }
 
-}  // namespace
-
-report::CommandWords command_words(const CLI::App& app, report::Behind behind) {
-  report::CommandWords out{.name = app.get_name(), .what = app.get_description(), .behind = behind};
+// The command with all its options added.
+report::CommandWords words_of(const Subcommand& command) {
+  CLI::App app{command.what, command.name};
+  int verbose = 0;
+  add_all_options(command, app, verbose);
+  report::CommandWords out{.name = app.get_name(), .what = app.get_description(), .behind = command.behind};
   for (const CLI::Option* option : app.get_options()) {
     (option->get_positional() ? out.positionals : out.options).push_back(words_of(*option));
   }
   return out;
 }
 
-report::ProgramWords program_words(std::vector<report::CommandWords> commands) {
+}  // namespace
+
+report::ProgramWords program_words() {
   const Release newest = supported_releases().back();
   report::ProgramWords out{.name = "xpu-preflight", .version = PREFLIGHT_VERSION, .what = {}};
-  out.commands = std::move(commands);
+  for (const Subcommand& command : subcommands()) out.commands.push_back(words_of(command));
   out.sglang_release = newest.text();
   for (const args::Option& option : args::OptionIndex::of(newest).options()) {
     if (!is_retired(option)) out.sglang.push_back(words_of(option));
@@ -192,16 +194,12 @@ report::ProgramWords program_words(std::vector<report::CommandWords> commands) {
   return out;
 }
 
-int print_completions(const std::string& shell, const report::ProgramWords& program) {
-  if (shell == "bash") report::print(report::bash_completion(program));
-  if (shell == "zsh") report::print(report::zsh_completion(program));
-  if (shell == "fish") report::print(report::fish_completion(program));
-  return kOk;
-}
-
-int print_manual(const report::ProgramWords& program) {
-  report::print(report::manual_page(program));
-  return kOk;
+bool is_of_sglang(const std::string& option) {
+  const auto releases = supported_releases();
+  return std::ranges::any_of(releases, [&](Release release) {
+    const args::OptionIndex& index = args::OptionIndex::of(release);
+    return index.find(option) != nullptr || !index.starting_with(option).empty();
+  });
 }
 
 }  // namespace preflight::commands

@@ -6,18 +6,11 @@
 
 #include "src/report/program_words.h"
 
-namespace CLI {
-class App;
-}
-
 namespace preflight::commands {
 
-// One command, all of whose options were added.
-report::CommandWords command_words(const CLI::App& app, report::Behind behind);
-// The rest: the program, its exit statuses, and the options of the newest SGLang release.
-report::ProgramWords program_words(std::vector<report::CommandWords> commands);
-
-int print_completions(const std::string& shell, const report::ProgramWords& program);
-int print_manual(const report::ProgramWords& program);
+// Of all commands: the program, their options, its exit statuses, and the options of the newest SGLang release.
+report::ProgramWords program_words();
+// Whether a release of SGLang has the option, or one that begins so.
+bool is_of_sglang(const std::string& option);
 
 }  // namespace preflight::commands

@@ -1,5 +1,4 @@
 // Tested by tests/suggest_test.cpp.
-#include "src/commands/suggest.h"
 
 #include <algorithm>
 #include <cctype>
@@ -16,6 +15,8 @@
 #include <fmt/format.h>
 
 #include "src/base/ascii_case.h"
+#include "src/commands/check_options.h"
+#include "src/commands/subcommand.h"
 #include "src/commands/suggest_kernels.h"
 #include "src/commands/suggest_search.h"
 #include "src/facts/device_profiles.h"
@@ -26,6 +27,17 @@
 
 namespace preflight::commands {
 namespace {
+
+struct SuggestFlags {
+  LaunchFlags launch;
+  std::string model;
+  std::int64_t context = 0;      // tokens of one request; 0 = the model's own
+  std::int64_t concurrency = 1;  // requests at once, each at that context
+  std::string goal = "latency";  // latency, throughput, memory
+  int most = 3;
+  std::string kernel_date;
+  CheckFlags kernels;  // --kernel: only launches whose kernels are right here
+};
 
 constexpr int kMostCards = 16;  // of one kind that a remedy counts with
 constexpr std::int64_t kLeastContext = 1024;
@@ -191,8 +203,6 @@ CLI::Validator positive_whole() {
       "POSITIVE");
 }
 
-}  // namespace
-
 void add_suggest_options(CLI::App& app, SuggestFlags& flags) {
   app.add_option("MODEL", flags.model, "A directory, or a Hugging Face id")->type_name("DIR")->required();
   add_output_options(app, flags.launch);
@@ -213,8 +223,6 @@ void add_suggest_options(CLI::App& app, SuggestFlags& flags) {
   for (const char* name : {"--opencl-device", "--kernel-timeout"}) app.get_option(name)->needs(kernel);
 }
 
-namespace {
-
 // --kernel: what is wrong on this machine's device is not suggested.
 Result<void> judge(const SuggestFlags& flags, bool shapes_known, Answer& a) {
   auto kernel = kernel_options(flags.kernels, false);
@@ -227,8 +235,6 @@ Result<void> judge(const SuggestFlags& flags, bool shapes_known, Answer& a) {
   a.search.found = a.judged->kept;
   return {};
 }
-
-}  // namespace
 
 int run_suggest(const SuggestFlags& flags, std::vector<std::string> arguments) {
   const auto rules = rule_options(flags.kernel_date);
@@ -289,6 +295,15 @@ int run_suggest(const SuggestFlags& flags, std::vector<std::string> arguments) {
                     : report::suggestions_text(answers, *prepared->machine, report::Style(output.colour)));
   if (answer.judged) return answer.judged->status;
   return fits ? kOk : kFindings;
+}
+
+}  // namespace
+
+Subcommand suggest_subcommand() {
+  return with_flags(
+      std::make_shared<SuggestFlags>(),
+      {.name = "suggest", .what = "Launches of a model that work on these cards, each resolved and checked"},
+      add_suggest_options, run_suggest);
 }
 
 }  // namespace preflight::commands

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <iterator>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "src/commands/certainty.h"
 #include "src/commands/findings.h"
 #include "src/commands/fixing.h"
 #include "src/commands/options.h"
+#include "src/commands/subcommand.h"
 #include "src/report/nodes_report.h"
 #include "src/report/print.h"
 
@@ -91,8 +93,7 @@ std::string releases_of(const std::vector<PreparedLaunch>& launches) {
   return fmt::format("{}", fmt::join(all, " and "));
 }
 
-}  // namespace
-
+// Exit 1 when a node's own launch has errors, or the nodes do not fit together.
 int check_nodes(const LaunchInput& input, const std::vector<std::string>& files, const CheckOptions& rules,
                 const OutputOptions& output) {
   const auto nodes = read_nodes(files, input.variables);
@@ -112,6 +113,41 @@ int check_nodes(const LaunchInput& input, const std::vector<std::string>& files,
   text.details = false;
   report::print(output.format == Format::kJson ? report::nodes_json(report) : report::nodes_text(report, text));
   return report.good() ? kOk : kFindings;
+}
+
+struct NodesFlags {
+  LaunchFlags launch;
+  std::vector<std::string> files;
+  std::string kernel_date;
+};
+
+void add_nodes_options(CLI::App& app, NodesFlags& flags) {
+  add_output_options(app, flags.launch);
+  add_release_option(app, flags.launch);
+  add_variable_option(app, flags.launch);
+  add_target_options(app, flags.launch);
+  app.add_option("FILE", flags.files, "One command per node, or a LeaderWorkerSet manifest")
+      ->type_name("FILE")
+      ->required();
+  app.add_option("--kernel-date", flags.kernel_date, kKernelDate);
+}
+
+int run_nodes(const NodesFlags& flags, std::vector<std::string>) {
+  const auto rules = rule_options(flags.kernel_date);
+  if (!rules) return refuse(rules.error());
+  auto input = launch_input(flags.launch, {});
+  if (!input) return refuse(input.error());
+  return check_nodes(*input, flags.files, *rules, output_options(flags.launch));
+}
+
+}  // namespace
+
+Subcommand nodes_subcommand() {
+  return with_flags(std::make_shared<NodesFlags>(),
+                    {.name = "nodes",
+                     .what = "Check the commands of one launch over several machines together",
+                     .behind = report::Behind::kNothing},
+                    add_nodes_options, run_nodes);
 }
 
 }  // namespace preflight::commands

@@ -39,8 +39,4 @@ std::string disaggregation_mode(const Launch& launch);
 // What each prefill server and each decode server among the launches must agree on.
 std::vector<Diagnostic> pair_findings(const std::vector<Node>& nodes, const std::vector<PreparedLaunch>& launches);
 
-// Exit 1 when a node's own launch has errors, or the nodes do not fit together.
-int check_nodes(const LaunchInput& input, const std::vector<std::string>& files, const CheckOptions& rules,
-                const OutputOptions& output);
-
 }  // namespace preflight::commands

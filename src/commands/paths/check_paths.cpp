@@ -4,12 +4,14 @@
 #include <map>
 #include <tuple>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "src/commands/check_outputs.h"
 #include "src/commands/commands.h"
 #include "src/commands/nodes/nodes.h"
 #include "src/commands/options.h"
+#include "src/commands/subcommand.h"
 #include "src/commands/paths/paths.h"
 #include "src/commands/policy/finding_filter.h"
 #include "src/intake/secret_text.h"
@@ -242,7 +244,9 @@ int check_paths(const CheckCommand& command, const std::vector<std::string>& pat
   if (const auto error = keep_chosen(command.input.launch_choice, *files)) return refuse(*error);
   return PathCheck(command, release_given).run(*files, paths);
 }
+namespace {
 
+// What was understood of the files.
 int list_launches(const LaunchInput& input, const std::vector<std::string>& paths, const OutputOptions& output) {
   auto files = read_files(paths, input.variables);
   if (!files) return refuse(files.error());
@@ -263,6 +267,36 @@ int list_launches(const LaunchInput& input, const std::vector<std::string>& path
   // Where nothing could be read, JSON is the object that says so (docs/outputs.md): no list of none.
   if (json && !(unread && all.empty())) report::print(report::launches_json(all));
   return unread ? kBadInput : kOk;
+}
+
+struct LaunchesFlags {
+  LaunchFlags launch;
+  std::vector<std::string> paths;
+};
+
+void add_launches_options(CLI::App& app, LaunchesFlags& flags) {
+  app.add_option("PATH", flags.paths, "Files, directories or patterns; - is standard input")
+      ->type_name("FILE")
+      ->required();
+  add_output_options(app, flags.launch);
+  app.add_option("--launch", flags.launch.launch, "One of them: its number from 1, or its name");
+  app.add_option("--set", flags.launch.variables, "NAME=VALUE of a variable in the files")->allow_extra_args(false);
+}
+
+int run_launches(const LaunchesFlags& flags, std::vector<std::string>) {
+  const auto input = launch_input(flags.launch, {});
+  if (!input) return refuse(input.error());
+  return list_launches(*input, flags.paths, output_options(flags.launch));
+}
+
+}  // namespace
+
+Subcommand launches_subcommand() {
+  return with_flags(std::make_shared<LaunchesFlags>(),
+                    {.name = "launches",
+                     .what = "List the launches in files, and what of them is not known",
+                     .behind = report::Behind::kNothing},
+                    add_launches_options, run_launches);
 }
 
 }  // namespace preflight::commands
