@@ -12,8 +12,19 @@
 namespace preflight::rules {
 namespace {
 
-// The tower runs: Gemma 3 and Llama 4 need --enable-multimodal, and SGLang's is_multimodal says so already.
-bool tower_runs(const LaunchFacts& f) { return f.model().is_multimodal && !f.on(Field::language_only); }
+// Whether a class leaves its tower out. Most build it with --language-only, too, and skip its weights alone.
+bool tower_left_out(const LaunchFacts& f) {
+  if (f.on(Field::language_model_only)) return true;
+  constexpr std::array<std::string_view, 4> kClasses = {"DotsVLMForCausalLM", "KimiK3ForConditionalGeneration",
+                                                        "Glm5NextForConditionalGeneration",
+                                                        "MuseSparkForConditionalGeneration"};
+  return f.on(Field::language_only) &&
+         std::ranges::any_of(kClasses, [&](std::string_view name) { return f.model().has_architecture(name); });
+}
+
+// Gemma 3 and Llama 4 need --enable-multimodal, and SGLang's is_multimodal says so already.
+bool tower_is_built(const LaunchFacts& f) { return f.model().is_multimodal && !tower_left_out(f); }
+bool tower_runs(const LaunchFacts& f) { return tower_is_built(f) && !f.on(Field::language_only); }
 
 std::optional<Finding> device_without_varlen(const LaunchFacts& f) {
   if (!tower_runs(f) || f.vision_backend() != "xpu_attn" || f.is_battlemage_or_later()) return std::nullopt;
@@ -26,7 +37,7 @@ std::optional<Finding> foreign_vision_backend(const LaunchFacts& f) {
   constexpr std::array<std::string_view, 6> kForeign = {"fa3",        "fa4",         "flashinfer_cudnn",
                                                         "aiter_attn", "ascend_attn", "amx_attn"};
   const std::string_view backend = f.text(Field::mm_attention_backend);
-  if (!tower_runs(f) || std::find(kForeign.begin(), kForeign.end(), backend) == kForeign.end()) return std::nullopt;
+  if (!tower_is_built(f) || std::find(kForeign.begin(), kForeign.end(), backend) == kForeign.end()) return std::nullopt;
   return Finding{.message = fmt::format("vision attention {} does not exist on an Intel GPU", backend)};
 }
 
