@@ -31,6 +31,14 @@ std::optional<Finding> draft_on_torch(const LaunchFacts& f) {
   return drafts_on(f, "torch_native", "has no draft worker");
 }
 
+// Of a verification SGLang tells the backend no lengths of what is cached, and torch_native has no mask of a tree.
+std::optional<Finding> verified_on_torch(const LaunchFacts& f) {
+  if (f.algorithm().empty() || f.verify_backend() != "torch_native") return std::nullopt;
+  const bool by_decode = f.is(Field::speculative_attention_mode, "decode");
+  return Finding{.message = fmt::format("torch_native cannot verify what {} drafts", f.algorithm()),
+                 .field = by_decode ? f.decode_field() : f.prefill_field()};
+}
+
 std::optional<Finding> tree_on_mla(const LaunchFacts& f) {
   if (!f.eagle_family() || f.topk() <= 1 || !f.model().is_mla()) return std::nullopt;
   if (f.draft_decode_backend() != "intel_xpu" && f.verify_backend() != "intel_xpu") return std::nullopt;
@@ -246,6 +254,23 @@ const Rule kRules[] = {
                     .args = "--device xpu --attention-backend torch_native " EAGLE3_ARGS}}},
      .quiet_on = {{{.model = "llama-3.1-8b-instruct", .args = "--device xpu --attention-backend triton " EAGLE3_ARGS},
                    {.model = "llama-3.1-8b-instruct", .args = "--device xpu --attention-backend torch_native"}}}},
+    {.id = "SP013",
+     .field = Field::attention_backend,
+     .summary = "drafts verified on torch_native",
+     .why = "It takes the lengths of what is cached from where a verification has none: AttributeError with the first "
+            "draft, and the server ends.",
+     .remedies = {give("--attention-backend", "triton"), drop("--speculative-algorithm")},
+     .source = "sglang/srt/layers/attention/torch_native_backend.py, "
+               "sglang/srt/model_executor/forward_batch_info.py",
+     .device = "xpu",
+     .since = v0_5(15),
+     .need = RuleNeed::kNothing,
+     .check = verified_on_torch,
+     .fires_on = {{{.model = "llama-3.1-8b-instruct",
+                    .args = "--device xpu --attention-backend torch_native --speculative-draft-attention-backend "
+                            "triton " EAGLE3_ARGS}}},
+     .quiet_on = {{{.model = "llama-3.1-8b-instruct", .args = "--device xpu --attention-backend triton " EAGLE3_ARGS},
+                   {.model = "qwen3-0.6b", .args = "--device xpu --attention-backend torch_native"}}}},
     {.id = "SP009",
      .severity = Severity::kWarning,
      .field = Field::speculative_algorithm,
