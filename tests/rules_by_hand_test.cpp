@@ -52,6 +52,7 @@ Edit method(const char* name) {
 
 constexpr const char* kFp8 = "--device xpu --tp-size 4 --quantization fp8";
 constexpr const char* kXpu = "--device xpu --attention-backend intel_xpu --disable-radix-cache";
+constexpr const char* kForeignTower = "--device xpu --mm-attention-backend fa3";
 constexpr const char* kPlain = "--device xpu --disable-radix-cache";
 
 const Row kRows[] = {
@@ -291,6 +292,10 @@ Edit hybrid_cache(bool on, const char* strategy, std::int64_t page, std::int64_t
   return all({field(Field::disable_radix_cache, !on), field(Field::mamba_radix_cache_strategy, strategy),
               field(Field::page_size, page), field(Field::chunked_prefill_size, chunk)});
 }
+Edit verified_by(const char* mode, const char* prefill, const char* decode) {
+  return all({field(Field::speculative_algorithm, "NGRAM"), field(Field::speculative_attention_mode, mode),
+              field(Field::prefill_attention_backend, prefill), field(Field::decode_attention_backend, decode)});
+}
 Edit tree(std::int64_t topk, std::int64_t page) {
   return all({field(Field::speculative_algorithm, "EAGLE"), field(Field::speculative_eagle_topk, topk),
               field(Field::page_size, page)});
@@ -334,6 +339,41 @@ constexpr const char* kMoe = "--device xpu --tp-size 4";
 constexpr const char* kB70 = "Intel(R) Arc(TM) Pro B70 Graphics";
 
 const Bound kBounds[] = {
+    {"SP013", 23, false, "qwen3-0.6b", kPlain, verified_by("prefill", "triton", "torch_native")},
+    {"SP013", 23, true, "qwen3-0.6b", kPlain, verified_by("decode", "triton", "torch_native")},
+    {"SP013", 23, true, "qwen3-0.6b", kPlain, verified_by("prefill", "torch_native", "triton")},
+    {"WP004", 23, true, "qwen3-0.6b", "--device xpu", of_class("BertModel")},
+    {"WP004", 23, true, "qwen3-0.6b", "--device xpu", of_class("BertForSequenceClassification")},
+    {"WP004", 23, true, "qwen3-0.6b", "--device xpu", of_class("Contriever")},
+    {"WP004", 23, true, "qwen3-0.6b", "--device xpu", of_class("XLMRobertaModel")},
+    {"WP004", 23, true, "qwen3-0.6b", "--device xpu", of_class("XLMRobertaForSequenceClassification")},
+    {"WP002", 23, true, "qwen3-0.6b", "--device xpu --attention-backend flex_attention",
+     of_class("Lfm2BidirectionalModel")},
+    {"WP002", 23, true, "qwen3-0.6b", "--device xpu --attention-backend flex_attention",
+     of_class("EmbeddingGemma2Model")},
+    {"WP002", 23, true, "qwen3-0.6b", "--device xpu --attention-backend flex_attention", of_class("XLMRobertaModel")},
+    {"WP002", 23, false, "qwen3-0.6b", "--device xpu --attention-backend flex_attention", nothing},
+    {"WP001", 19, true, "embeddinggemma-300m", "--device xpu --is-embedding --attention-backend intel_xpu",
+     [](Launch&, ModelFacts& m) { m.is_embedding_gemma = true; }},
+    {"WP004", 23, false, "bge-reranker-v2-m3", "--device xpu", field(Field::page_size, 2)},
+    {"WP005", 23, true, "bge-reranker-v2-m3", "--device xpu", field(Field::page_size, 2)},
+    {"WP005", 23, false, "bge-reranker-v2-m3", "--device xpu", field(Field::page_size, 8194)},
+    {"WP005", 23, true, "bge-reranker-v2-m3", "--device xpu", field(Field::page_size, 8193)},
+    {"WP006", 23, false, "bge-reranker-v2-m3", "--device xpu", field(Field::chunked_prefill_size, 8194)},
+    {"WP006", 23, true, "bge-reranker-v2-m3", "--device xpu", field(Field::chunked_prefill_size, 8193)},
+    {"WP006", 23, true, "bge-reranker-v2-m3", "--device xpu", field(Field::chunked_prefill_size, 1)},
+    {"WP006", 23, false, "bge-reranker-v2-m3", "--device xpu", field(Field::chunked_prefill_size, 0)},
+    {"VI002", 23, true, "qwen3-vl-8b-instruct", kForeignTower, field(Field::language_only, true)},
+    {"VI002", 23, false, "qwen3-vl-8b-instruct", kForeignTower, field(Field::language_model_only, true)},
+    {"VI002", 23, false, "qwen3-vl-8b-instruct", kForeignTower,
+     all({of_class("DotsVLMForCausalLM"), field(Field::language_only, true)})},
+    {"VI002", 23, false, "qwen3-vl-8b-instruct", kForeignTower,
+     all({of_class("KimiK3ForConditionalGeneration"), field(Field::language_only, true)})},
+    {"VI002", 23, false, "qwen3-vl-8b-instruct", kForeignTower,
+     all({of_class("Glm5NextForConditionalGeneration"), field(Field::language_only, true)})},
+    {"VI002", 23, false, "qwen3-vl-8b-instruct", kForeignTower,
+     all({of_class("MuseSparkForConditionalGeneration"), field(Field::language_only, true)})},
+    {"VI002", 23, true, "qwen3-vl-8b-instruct", kForeignTower, of_class("DotsVLMForCausalLM")},
     {"GR001", 23, false, "qwen3-0.6b", "--device xpu --tp-size 2",
      all({full_decode_graph(), field(Field::attn_dp_size, 1)})},
     {"GR001", 23, true, "qwen3-0.6b", "--device xpu --tp-size 2",

@@ -34,6 +34,7 @@ std::span<const Rule> moe_rules();             // MO  mixture of experts
 std::span<const Rule> model_class_rules();     // MC  the class that serves the model
 std::span<const Rule> hybrid_rules();          // HY  linear attention and its cache
 std::span<const Rule> vision_rules();          // VI  vision attention
+std::span<const Rule> whole_prompt_rules();    // WP  models whose layers see the whole prompt
 std::span<const Rule> serving_rules();         // SA  sampling, LoRA, caches, disaggregation
 std::span<const Rule> kernel_pairing_rules();  // KR  sgl-kernel-xpu build against SGLang release
 std::span<const Rule> environment_rules();     // EN  environment variables

@@ -162,7 +162,9 @@ constexpr LateMessage kTable[] = {
     {"no mxfp8 dense gemm kernel", "RuntimeError", "", "", {"QN020"}},
     {"quark_int4fp8_moe online quantization", "NotImplementedError", "", "", {"QN020"}},
     {"only support page size 64", "AssertionError", "", "", {"QN010"}},
-    {"", "NotImplementedError", "", "torch_flex_backend.py", {"BK021"}},
+    {"", "NotImplementedError", "", "torch_flex_backend.py", {"BK021", "WP002"}},
+    {"", "AssertionError", "", "roberta.py", {"WP004", "WP005", "WP006"}},
+    {"nonetype object has no attribute shape", "AttributeError", "", "torch_native_backend.py", {"SP013"}},
     // Hybrids.
     {"page size must be 1 for mambaradixcache", "", "", "", {"HY001", "HY002"}},
     {"mambacomponent requires page_size 1", "", "", "", {"HY001", "HY002"}},

@@ -1,0 +1,176 @@
+// WP: models whose layers see the whole prompt, not only what stands before a token.
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "preflight/sizing.h"
+#include "src/rules/families.h"
+#include "src/rules/launch_facts.h"
+#include "src/rules/remedy_words.h"
+
+namespace preflight::rules {
+namespace {
+
+template <std::size_t N>
+bool is_one_of(const ModelFacts& model, const std::array<std::string_view, N>& classes) {
+  return std::ranges::any_of(classes, [&](std::string_view name) { return model.has_architecture(name); });
+}
+
+// srt/models/bert.py and roberta.py.
+bool is_bert(const LaunchFacts& f) {
+  constexpr std::array<std::string_view, 5> kClasses = {"BertModel", "BertForSequenceClassification", "Contriever",
+                                                        "XLMRobertaModel", "XLMRobertaForSequenceClassification"};
+  return is_one_of(f.model(), kClasses);
+}
+
+// Layers of type ENCODER_ONLY.
+bool is_encoder(const LaunchFacts& f) {
+  constexpr std::array<std::string_view, 2> kOthers = {"Lfm2BidirectionalModel", "EmbeddingGemma2Model"};
+  return is_bert(f) || is_one_of(f.model(), kOthers);
+}
+
+// Layers of type DECODER_BIDIRECTIONAL: EmbeddingGemma's.
+bool reads_prompt_both_ways(const LaunchFacts& f) {
+  return f.model().is_embedding_gemma && !f.model().has_architecture("EmbeddingGemma2Model");
+}
+
+std::optional<Finding> causal_on_xpu(const LaunchFacts& f) {
+  if (!f.prefill_on_xpu() || !(is_encoder(f) || reads_prompt_both_ways(f))) return std::nullopt;
+  return Finding{.message = fmt::format("intel_xpu of SGLang {} masks what stands behind each token, and the layers of "
+                                        "this model see the whole text",
+                                        f.release().text()),
+                 .field = f.prefill_field()};
+}
+
+std::optional<Finding> encoder_on_flex(const LaunchFacts& f) {
+  if (!f.prefill_on("flex_attention") || !is_encoder(f)) return std::nullopt;
+  return Finding{
+      .message = "flex_attention has causal attention alone, and the layers of this model see the whole text",
+      .field = f.prefill_field()};
+}
+
+std::optional<Finding> causal_decoder(const LaunchFacts& f) {
+  const bool ignores = f.prefill_on("torch_native") || f.prefill_on("flex_attention");
+  if (!ignores || !reads_prompt_both_ways(f)) return std::nullopt;
+  return Finding{.message = fmt::format("{} masks what stands behind each token, and the layers of this model see the "
+                                        "whole text",
+                                        f.prefill_backend()),
+                 .field = f.prefill_field()};
+}
+
+std::optional<Finding> reuses_every_start(const LaunchFacts& f) {
+  if (!is_bert(f) || !f.radix_cache() || f.page_size() > 1) return std::nullopt;
+  return Finding{.message = "the prefix cache is on, and every text of this encoder begins with the same token"};
+}
+
+std::optional<Finding> reuses_long_starts(const LaunchFacts& f) {
+  if (!is_bert(f) || !f.radix_cache() || f.page_size() <= 1 || f.page_size() >= f.model().context_len)
+    return std::nullopt;
+  return Finding{.message =
+                     fmt::format("the prefix cache is on: texts of this encoder that share their first {} tokens share "
+                                 "what was computed for the first of them",
+                                 f.page_size())};
+}
+
+std::optional<Finding> cut_into_chunks(const LaunchFacts& f) {
+  const std::int64_t chunk = f.integer(Field::chunked_prefill_size, -1);
+  const std::int64_t longest = f.model().context_len;
+  if (!is_bert(f) || chunk <= 0 || chunk >= longest) return std::nullopt;
+  return Finding{
+      .message =
+          fmt::format("a text of more than {} tokens is computed in parts, and this encoder takes {}", chunk, longest),
+      .remedies = {to_give("--chunked-prefill-size", {std::to_string(sizing::align_up(longest, f.page_size()))}),
+                   to_give("--context-length", {std::to_string(chunk)})}};
+}
+
+constexpr std::string_view kXpu = "sglang/srt/layers/attention/xpu_backend.py";
+constexpr std::string_view kModels =
+    "sglang/srt/models/roberta.py, sglang/srt/models/bert.py, sglang/srt/layers/pooler.py";
+
+const Rule kRules[] = {
+    {.id = "WP001",
+     .field = Field::attention_backend,
+     .summary = "an encoder on intel_xpu before 0.5.20",
+     .why = "The backend does not look at a layer's type: all attention is causal, and every embedding and score is "
+            "wrong, without a word.",
+     .remedies = {give("--attention-backend", "triton"), in_release("0.5.20")},
+     .source = kXpu,
+     .device = "xpu",
+     .until = v0_5(20),
+     .check = causal_on_xpu,
+     .fires_on = {{{.model = "bge-reranker-v2-m3", .args = "--device xpu --attention-backend intel_xpu"}}},
+     .quiet_on = {{{.model = "bge-reranker-v2-m3", .args = "--device xpu --attention-backend triton"},
+                   {.model = "qwen3-embedding-0.6b",
+                    .args = "--device xpu --is-embedding --attention-backend intel_xpu"}}}},
+    {.id = "WP002",
+     .field = Field::attention_backend,
+     .summary = "an encoder on flex_attention",
+     .why = "The first request ends in a NotImplementedError: the backend attends causally only.",
+     .remedies = {give("--attention-backend", "triton")},
+     .source = "sglang/srt/layers/attention/torch_flex_backend.py",
+     .device = "xpu",
+     .check = encoder_on_flex,
+     .fires_on = {{{.model = "bge-reranker-v2-m3", .args = "--device xpu --attention-backend flex_attention"}}},
+     .quiet_on = {{{.model = "bge-reranker-v2-m3", .args = "--device xpu --attention-backend torch_native"}}}},
+    {.id = "WP003",
+     .field = Field::attention_backend,
+     .summary = "EmbeddingGemma on a backend that attends causally",
+     .why = "The backend knows encoders and nothing between: every embedding is wrong, without a word.",
+     .remedies = {give("--attention-backend", "triton")},
+     .source = "sglang/srt/layers/attention/torch_native_backend.py, sglang/srt/models/gemma3_causal.py",
+     .device = "xpu",
+     .since = v0_5(17),
+     .check = causal_decoder,
+     .fires_on =
+         {{{.model = "embeddinggemma-300m", .args = "--device xpu --is-embedding --attention-backend torch_native"},
+           {.model = "embeddinggemma-300m", .args = "--device xpu --is-embedding --attention-backend flex_attention"}}},
+     .quiet_on = {{{.model = "embeddinggemma-300m",
+                    .args = "--device xpu --is-embedding --attention-backend triton"}}}},
+    {.id = "WP004",
+     .field = Field::disable_radix_cache,
+     .summary = "an encoder with the prefix cache in pages of 1",
+     .why =
+         "What was computed for a text depends on all of it. From the second request on the first token comes from the "
+         "cache: XLM-RoBERTa's server ends in an AssertionError, BERT answers with the embedding of another token.",
+     .remedies = {give("--disable-radix-cache")},
+     .source = kModels,
+     .check = reuses_every_start,
+     .fires_on = {{{.model = "bge-reranker-v2-m3", .args = "--device xpu"}}},
+     .quiet_on = {{{.model = "bge-reranker-v2-m3", .args = "--device xpu --disable-radix-cache"},
+                   {.model = "qwen3-embedding-0.6b", .args = "--device xpu --is-embedding"}}}},
+    {.id = "WP005",
+     .severity = Severity::kWarning,
+     .field = Field::disable_radix_cache,
+     .summary = "an encoder with the prefix cache",
+     .why = "What was computed for a text depends on all of it. Where a page of it comes from the cache, XLM-RoBERTa's "
+            "server ends in an AssertionError, and BERT's embedding is wrong.",
+     .remedies = {give("--disable-radix-cache")},
+     .source = kModels,
+     .decided_by = {"context_length"},
+     .check = reuses_long_starts,
+     .fires_on = {{{.model = "bge-reranker-v2-m3", .args = "--device xpu --attention-backend intel_xpu"}}},
+     .quiet_on = {{{.model = "bge-reranker-v2-m3",
+                    .args = "--device xpu --attention-backend intel_xpu --disable-radix-cache"}}}},
+    {.id = "WP006",
+     .severity = Severity::kWarning,
+     .field = Field::chunked_prefill_size,
+     .summary = "an encoder whose texts are computed in parts",
+     .why = "What was computed for a text depends on all of it. With the second part XLM-RoBERTa's server ends in an "
+            "AssertionError, and BERT's embedding is wrong.",
+     .remedies = {raise("--chunked-prefill-size"), lower("--context-length")},
+     .source = kModels,
+     .decided_by = {"context_length"},
+     .check = cut_into_chunks,
+     .fires_on = {{{.model = "bge-reranker-v2-m3", .args = "--device xpu --chunked-prefill-size 4096"}}},
+     .quiet_on = {{{.model = "bge-reranker-v2-m3", .args = "--device xpu --chunked-prefill-size -1"},
+                   {.model = "qwen3-embedding-0.6b",
+                    .args = "--device xpu --is-embedding --chunked-prefill-size 4096"}}}},
+};
+
+}  // namespace
+
+std::span<const Rule> whole_prompt_rules() { return kRules; }
+
+}  // namespace preflight::rules
