@@ -381,6 +381,8 @@ TEST(MemoryCommand, SaysWhyThereIsNoSheet) {
   EXPECT_EQ(memory_of({"--", "--model-path", "nobody/knows"}, 1)["sheet"], nullptr);
   const auto cpu = memory_of({"--", "--model-path", "Qwen/Qwen3-8B", "--device", "cpu"}, 1);
   EXPECT_THAT(cpu["why"].get<std::string>(), ::testing::HasSubstr("runs on cpu"));
+  const auto tower = memory_of({"--", "--model-path", "Qwen/Qwen3-VL-8B-Instruct", "--encoder-only"}, 1);
+  EXPECT_THAT(tower["why"].get<std::string>(), ::testing::HasSubstr("tower alone"));
 }
 
 TEST(MemoryCommand, ASmallerPoolTakesLess) {

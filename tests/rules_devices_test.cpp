@@ -81,5 +81,34 @@ TEST(RulesOfDevices, WhatIsSaidOfXpuIsSaidOfNoOtherDevice) {
   EXPECT_GT(asked, 100);
 }
 
+// Of every rule's own launches, with --encoder-only: nothing is said of an engine that is not there.
+TEST(RulesOfDevices, AServerOfATowerHasNoEngine) {
+  const std::set<std::string_view> left{"AR", "EN", "MD", "ND", "VI"};
+  std::set<std::string> told;
+  int asked = 0;
+  for (const Rule& rule : all_rules()) {
+    for (const RuleExample& example : rule.fires_on) {
+      if (example.model.empty()) continue;
+      Launch launch = testing::launch_of(v0_5(23), example);
+      if (!launch.accepted()) continue;
+      launch.resolved.set(Field::encoder_only, true);
+      ++asked;
+      for (const Diagnostic& d : check(launch, {.changes = false, .log_lines = false}).diagnostics) {
+        if (d.rule != "PL001") told.emplace(d.rule.substr(0, 2));
+        EXPECT_TRUE(d.rule == "PL001" || left.contains(std::string_view(d.rule).substr(0, 2)))
+            << d.rule << ": " << example.model << ' ' << example.args;
+      }
+    }
+  }
+  EXPECT_GT(asked, 100);
+  EXPECT_THAT(told, ::testing::IsSupersetOf({"EN", "VI"}));
+}
+
+TEST(RulesOfDevices, AServerOfATowerNeedsACardForEachRank) {
+  EXPECT_THAT(message_of("PL001", v0_5(23), "qwen3-vl-8b-instruct", "--device xpu --encoder-only --tp-size 3",
+                         testing::device_of("b60x2")),
+              HasSubstr("3"));
+}
+
 }  // namespace
 }  // namespace preflight

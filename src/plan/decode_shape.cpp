@@ -32,6 +32,10 @@ DecodeShape read_shape(const LaunchView& view) {
     shape.why_unknown = "the model's config.json is not known";
     return shape;
   }
+  if (view.on(Field::encoder_only)) {
+    shape.why_unknown = "--encoder-only starts a server of the model's tower, which has no cache and no decode step";
+    return shape;
+  }
   const ModelFacts& model = view.model();
   shape.decode_backend = view.decode_backend();
   shape.prefill_backend = view.prefill_backend();

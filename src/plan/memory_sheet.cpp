@@ -37,6 +37,7 @@ double image_reserve_gib(const Launch& launch) {
 // Options after which SGLang lays its pools out otherwise than is counted here.
 std::string uncounted_option(const LaunchView& view) {
   const auto on = [&](Field field) { return field_exists(field, view.release()) && view.on(field); };
+  if (on(Field::encoder_only)) return "--encoder-only loads the model's tower alone, which is not counted by itself";
   if (on(Field::enable_unified_memory)) return "the pools of --enable-unified-memory are not counted";
   if (on(Field::enable_kv_cache_sharding)) return "the pools of --enable-kv-cache-sharding are not counted";
   if (on(Field::enable_linear_replayssm_spec)) return "the pools of --enable-linear-replayssm-spec are not counted";

@@ -1,6 +1,8 @@
 // check(): walks the rule table over a resolved launch. Rules do not see each other; every one that holds is reported.
 #include <algorithm>
+#include <array>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -58,9 +60,21 @@ Diagnostic diagnostic_of(const Rule& rule, Finding finding, const LaunchFacts& f
   return d;
 }
 
+// --encoder-only starts a server of the model's tower, and no engine: no cache, no attention backend, no scheduler.
+// What is left is the process (PL001: a card for each rank), the tower, and what SGLang says of the options.
+bool outlives_engine(const Rule& rule) {
+  constexpr std::array<std::string_view, 5> kFamilies = {"AR", "EN", "MD", "ND", "VI"};
+  return rule.id == "PL001" || std::ranges::find(kFamilies, rule.id.substr(0, 2)) != kFamilies.end();
+}
+
+bool concerns(const Rule& rule, const LaunchFacts& facts) {
+  if (facts.on(Field::encoder_only) && !outlives_engine(rule)) return false;
+  return rule.device.empty() || facts.is(Field::device, rule.device);
+}
+
 bool applies(const Rule& rule, const LaunchFacts& facts) {
   return is_walked(rule) && rule.holds_in(facts.release()) && why_not_checked(rule, facts).empty() &&
-         (rule.device.empty() || facts.is(Field::device, rule.device));
+         concerns(rule, facts);
 }
 
 // What is wrong with the draft's own checkpoint, and not with the model's as well.
@@ -98,16 +112,12 @@ CheckResult rules::check_beside(const Launch& launch, const Beside& beside, cons
   }
   for (const Rule& rule : all_rules()) {
     if (!is_walked(rule)) continue;
-    if (!rule.holds_in(launch.release())) {
+    if (!rule.holds_in(launch.release()) || (launch.accepted() && !concerns(rule, facts))) {
       ++result.coverage.not_applicable;
       continue;
     }
     if (std::string reason = why_not_checked(rule, facts); !reason.empty()) {
       result.coverage.not_checked.push_back({&rule, std::move(reason)});
-      continue;
-    }
-    if (!rule.device.empty() && !facts.is(Field::device, rule.device)) {
-      ++result.coverage.not_applicable;
       continue;
     }
     ++result.coverage.applied;
