@@ -93,6 +93,16 @@ std::optional<Finding> prepared_for_others(const LaunchFacts& f) {
   return Finding{.message = fmt::format("--moe-runner-backend {} {}", row->name, row->ends)};
 }
 
+// srt/layers/quantization/mxfp4.py on XPU: auto and triton; the others are refused, or prepare the weights with
+// packages or instructions of other vendors.
+std::optional<Finding> mxfp4_for_others(const LaunchFacts& f) {
+  const ModelFacts& m = f.model();
+  if (experts(m).count == 0 || !has_quantization(m, "mxfp4")) return std::nullopt;
+  if (f.one_of(Field::moe_runner_backend, {"", "auto", "triton"})) return std::nullopt;
+  return Finding{.message =
+                     fmt::format("--moe-runner-backend {} for experts in MXFP4", f.text(Field::moe_runner_backend))};
+}
+
 // Of the rebalancing of experts: the recorder's buffer, and the share that it reports.
 std::optional<Finding> rebalancing(const LaunchFacts& f) {
   if (!f.on(Field::enable_eplb)) return std::nullopt;
@@ -239,6 +249,21 @@ const Rule kRules[] = {
                    {.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --moe-runner-backend triton_kernel"}}},
      .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --moe-runner-backend deep_gemm"},
                    {.model = "qwen3-8b", .args = "--device xpu --moe-runner-backend triton_kernel"}}}},
+    {.id = "MO010",
+     .field = Field::moe_runner_backend,
+     .summary = "MXFP4 experts with a runner that an Intel GPU has not",
+     .why =
+         "NotImplementedError while the layers with experts are built, or RuntimeError or ModuleNotFoundError once the "
+         "weights are loaded.",
+     .remedies = {drop("--moe-runner-backend"), give("--moe-runner-backend", "triton")},
+     .source = "sglang/srt/layers/quantization/mxfp4.py: create_moe_runner, process_weights_after_loading",
+     .device = "xpu",
+     .since = v0_5(20),
+     .check = mxfp4_for_others,
+     .fires_on = {{{.model = "gpt-oss-20b", .args = "--device xpu --moe-runner-backend marlin"},
+                   {.model = "gpt-oss-20b", .args = "--device xpu --moe-runner-backend flashinfer_mxfp4"}}},
+     .quiet_on = {{{.model = "gpt-oss-20b", .args = "--device xpu --moe-runner-backend triton"},
+                   {.model = "gpt-oss-20b", .args = "--device xpu"}}}},
     {.id = "MO008",
      .field = Field::enable_eplb,
      .summary = "a rebalancing of experts that ends the ranks",
