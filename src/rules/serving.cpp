@@ -68,9 +68,19 @@ std::optional<Finding> memory_saver(const LaunchFacts& f) {
 
 std::optional<Finding> transfer_backend(const LaunchFacts& f) {
   const bool disaggregated = !f.text(Field::disaggregation_mode).empty() && !f.is(Field::disaggregation_mode, "null");
-  if (!disaggregated || f.is(Field::disaggregation_transfer_backend, "nixl")) return std::nullopt;
+  if (!disaggregated || f.one_of(Field::disaggregation_transfer_backend, {"nixl", "ascend", "mori"}))
+    return std::nullopt;
   return Finding{.message = fmt::format("disaggregation over {}: on XPU nixl is the tested transfer backend",
                                         f.text(Field::disaggregation_transfer_backend))};
+}
+
+std::optional<Finding> transfer_of_others(const LaunchFacts& f) {
+  const bool disaggregated = !f.text(Field::disaggregation_mode).empty() && !f.is(Field::disaggregation_mode, "null");
+  if (!disaggregated || !f.one_of(Field::disaggregation_transfer_backend, {"ascend", "mori"})) return std::nullopt;
+  const bool ascend = f.is(Field::disaggregation_transfer_backend, "ascend");
+  return Finding{.message = fmt::format("--disaggregation-transfer-backend {} needs the package {}",
+                                        f.text(Field::disaggregation_transfer_backend),
+                                        ascend ? "memfabric_hybrid, which is Huawei's" : "mori, which is AMD's")};
 }
 
 // Of the kernels for adapters, Triton's alone follow the tokens of a group with requests of its own.
@@ -228,6 +238,21 @@ const Rule kRules[] = {
      .need = RuleNeed::kNothing,
      .check = transfer_backend,
      .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --disaggregation-mode prefill"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b",
+                    .args = "--device xpu --disaggregation-mode prefill --disaggregation-transfer-backend nixl"}}}},
+    {.id = "SA012",
+     .field = Field::disaggregation_transfer_backend,
+     .summary = "prefill/decode disaggregation over another vendor's transfer backend",
+     .why = "ImportError when the server makes what sends the cache.",
+     .remedies = {give("--disaggregation-transfer-backend", "nixl")},
+     .source = "sglang/srt/disaggregation/ascend/transfer_engine.py, sglang/srt/disaggregation/mori/conn.py",
+     .device = "xpu",
+     .need = RuleNeed::kNothing,
+     .check = transfer_of_others,
+     .fires_on = {{{.model = "qwen3-0.6b",
+                    .args = "--device xpu --disaggregation-mode prefill --disaggregation-transfer-backend ascend"},
+                   {.model = "qwen3-0.6b",
+                    .args = "--device xpu --disaggregation-mode decode --disaggregation-transfer-backend mori"}}},
      .quiet_on = {{{.model = "qwen3-0.6b",
                     .args = "--device xpu --disaggregation-mode prefill --disaggregation-transfer-backend nixl"}}}},
     {.id = "SA009",

@@ -27,6 +27,7 @@ struct Limits {
   double most;
   bool (*read)(const LaunchFacts&) = always;  // the number is used
 };
+bool prefills_apart(const LaunchFacts& f) { return f.is(Field::disaggregation_mode, "prefill"); }
 constexpr std::array kLimits = {Limits{Field::tp_size, 1, kAny},
                                 Limits{Field::pp_size, 1, kAny},
                                 Limits{Field::dp_size, 1, kAny},
@@ -37,6 +38,7 @@ constexpr std::array kLimits = {Limits{Field::tp_size, 1, kAny},
                                 Limits{Field::gpu_id_step, 1, kAny},
                                 Limits{Field::port, 0, 65535},
                                 Limits{Field::nccl_port, 0, 65535},
+                                Limits{Field::disaggregation_bootstrap_port, 0, 65535, prefills_apart},
                                 Limits{Field::page_size, 1, kAny},
                                 Limits{Field::context_length, 1, kAny},
                                 Limits{Field::max_running_requests, 1, kAny},
