@@ -11,6 +11,7 @@
 namespace preflight {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::TemporaryDirectory;
@@ -83,6 +84,20 @@ TEST(DraftMatch, AnEagle3DraftReadsLayersThatTheModelsClassHandsOut) {
     const bool says = checked("gemma-2-9b-it", "EAGLE3", dir.path() + "/draft").find("MC007") != std::string::npos;
     EXPECT_EQ(says, uses == std::string("true"));
   }
+}
+
+TEST(DraftMatch, ADraftIsGivenTheTargetsHeadWithoutCuda) {
+  constexpr const char* kSays =
+      "MC009]: Glm4MoeLiteForCausalLMNextN waits for a CUDA device when it is given the target's output head";
+  EXPECT_THAT(checked("glm-4.7-flash", "NEXTN", "glm-4.7-flash"), HasSubstr(kSays));
+  EXPECT_THAT(checked("glm-4.7-flash", "STANDALONE", "glm-4.7-flash"), Not(HasSubstr("MC009")));
+  EXPECT_THAT(checked("qwen3.5-9b", "NEXTN", "qwen3.5-9b", "0.5.19"),
+              AllOf(HasSubstr("MC009]: Qwen3_5ForCausalLMMTP"), HasSubstr("SGLang 0.5.20")));
+  EXPECT_THAT(checked("qwen3.5-9b", "NEXTN", "qwen3.5-9b", "0.5.23"), Not(HasSubstr("MC009")));
+  // EAGLE3 is given the table alone.
+  EXPECT_THAT(checked("glm-4.7-flash", "EAGLE3", "glm-4.7-flash"), Not(HasSubstr("MC009")));
+  EXPECT_THAT(checked("qwen3-next-80b-a3b", "EAGLE3", "qwen3-next-80b-a3b"), HasSubstr("target's embedding table"));
+  EXPECT_THAT(checked("llama-3.1-8b-instruct", "EAGLE", "llama-3.1-8b-eagle"), Not(HasSubstr("MC009")));
 }
 
 }  // namespace

@@ -242,6 +242,10 @@ TEST(RulesByHand, HoldInTheirReleasesAndNotBeside) {
   }
 }
 
+#define BOOTSTRAP(mode, port)                                                       \
+  "--device xpu --disaggregation-transfer-backend nixl --disaggregation-mode " mode \
+  " --disaggregation-bootstrap-port " port
+
 // Either side of a bound: what a rule says where it begins, and that it says nothing beside.
 struct Bound {
   const char* rule;
@@ -339,6 +343,13 @@ constexpr const char* kMoe = "--device xpu --tp-size 4";
 constexpr const char* kB70 = "Intel(R) Arc(TM) Pro B70 Graphics";
 
 const Bound kBounds[] = {
+    {"VA001", 23, true, "qwen3-0.6b", BOOTSTRAP("prefill", "65536"), nothing},
+    {"VA001", 23, false, "qwen3-0.6b", BOOTSTRAP("prefill", "65535"), nothing},
+    {"VA001", 23, false, "qwen3-0.6b", BOOTSTRAP("decode", "65536"), nothing},
+    {"MO010", 23, true, "gpt-oss-20b", "--device xpu", field(Field::moe_runner_backend, "intel_xpu")},
+    {"MO010", 23, false, "gpt-oss-20b", "--device xpu", field(Field::moe_runner_backend, "auto")},
+    {"MO010", 23, false, "gpt-oss-20b", "--device xpu", field(Field::moe_runner_backend, "triton")},
+    {"MO010", 23, false, "qwen3-30b-a3b", "--device xpu", field(Field::moe_runner_backend, "intel_xpu")},
     {"SP013", 23, false, "qwen3-0.6b", kPlain, verified_by("prefill", "triton", "torch_native")},
     {"SP013", 23, true, "qwen3-0.6b", kPlain, verified_by("decode", "triton", "torch_native")},
     {"SP013", 23, true, "qwen3-0.6b", kPlain, verified_by("prefill", "torch_native", "triton")},
@@ -1037,18 +1048,19 @@ TEST(RulesByHand, HoldForEveryValueOfAKind) {
 
 // Findings about the input, which no launch shows by itself: fired and silent in the tests named here.
 const std::map<std::string_view, std::string_view> kElsewhere = {
-    {"MD001", "InputNotes"},    {"MD002", "InputNotes"},  {"MD003", "InputNotes"},   {"MD004", "InputNotes"},
-    {"MD006", "InputNotes"},    {"MD007", "WeightFiles"}, {"MD008", "Adapters"},     {"SH005", "ContainerHost"},
-    {"SH006", "ContainerHost"}, {"MD005", "Adapters"},    {"SH001", "InputNotes"},   {"SH002", "InputNotes"},
-    {"SH003", "InputNotes"},    {"SH004", "InputNotes"},  {"ND007", "CheckPaths"},   {"RS001", "InputNotes"},
-    {"RS002", "InputNotes"},    {"RS003", "InputNotes"},  {"ND001", "Nodes"},        {"ND002", "Nodes"},
-    {"ND003", "Nodes"},         {"ND004", "Nodes"},       {"ND005", "Nodes"},        {"HO001", "Doctor"},
-    {"HO002", "Doctor"},        {"HO003", "Doctor"},      {"HO004", "Doctor"},       {"HO005", "Doctor"},
-    {"HO006", "Doctor"},        {"HO007", "Doctor"},      {"HO020", "Doctor"},       {"HO021", "Doctor"},
-    {"HO022", "Doctor"},        {"HO023", "Doctor"},      {"HO024", "Doctor"},       {"ND006", "Nodes"},
-    {"VL001", "VllmWords"},     {"VL002", "VllmWords"},   {"RQ001", "Requirements"}, {"SP009", "DraftMemory"},
-    {"SP011", "DraftMatch"},    {"SP012", "DraftMatch"},  {"PL012", "Certainty"},    {"PL020", "DraftMemory"},
-    {"PL021", "DraftMemory"},   {"MD009", "FolderFiles"}, {"MD010", "FolderFiles"},  {"SH007", "Launches"},
+    {"MD001", "InputNotes"},    {"MD002", "InputNotes"},  {"MD003", "InputNotes"},  {"MD004", "InputNotes"},
+    {"MD006", "InputNotes"},    {"MD007", "WeightFiles"}, {"MD008", "Adapters"},    {"SH005", "ContainerHost"},
+    {"SH006", "ContainerHost"}, {"MD005", "Adapters"},    {"SH001", "InputNotes"},  {"SH002", "InputNotes"},
+    {"SH003", "InputNotes"},    {"SH004", "InputNotes"},  {"ND007", "CheckPaths"},  {"RS001", "InputNotes"},
+    {"RS002", "InputNotes"},    {"RS003", "InputNotes"},  {"ND001", "Nodes"},       {"ND002", "Nodes"},
+    {"ND003", "Nodes"},         {"ND004", "Nodes"},       {"ND005", "Nodes"},       {"HO001", "Doctor"},
+    {"HO002", "Doctor"},        {"HO003", "Doctor"},      {"HO004", "Doctor"},      {"HO005", "Doctor"},
+    {"HO006", "Doctor"},        {"HO007", "Doctor"},      {"HO020", "Doctor"},      {"HO021", "Doctor"},
+    {"HO022", "Doctor"},        {"HO023", "Doctor"},      {"HO024", "Doctor"},      {"ND006", "Nodes"},
+    {"MC009", "DraftMatch"},    {"VL001", "VllmWords"},   {"VL002", "VllmWords"},   {"RQ001", "Requirements"},
+    {"SP009", "DraftMemory"},   {"SP011", "DraftMatch"},  {"SP012", "DraftMatch"},  {"PL012", "Certainty"},
+    {"PL020", "DraftMemory"},   {"PL021", "DraftMemory"}, {"MD009", "FolderFiles"}, {"MD010", "FolderFiles"},
+    {"SH007", "Launches"},
 };
 
 TEST(RulesByHand, NoRuleGoesUnexercised) {

@@ -168,6 +168,8 @@ constexpr LateMessage kTable[] = {
     // Hybrids.
     {"page size must be 1 for mambaradixcache", "", "", "", {"HY001", "HY002"}},
     {"mambacomponent requires page_size 1", "", "", "", {"HY001", "HY002"}},
+    {"compiled with cuda enabled", "", "set_embed_and_head", "", {"MC009"}},
+    {"compiled with cuda enabled", "", "set_embed", "", {"MC009"}},
     {"compiled with cuda enabled", "", "", "layernorm_gated.py", {"HY004"}},
     {"name causal_conv1d_fn is", "NameError", "", "", {"HY005"}},
     {"compiled with cuda enabled", "", "", "kda_backend.py", {"HY006"}},

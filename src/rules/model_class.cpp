@@ -9,6 +9,7 @@
 
 #include "src/base/ascii_case.h"
 #include "src/facts/captured_layers.h"
+#include "src/facts/cuda_heads.h"
 #include "src/facts/kinds.h"
 #include "src/facts/model_classes.h"
 #include "src/plan/output_head.h"
@@ -33,12 +34,13 @@ bool brings_its_own_class(const LaunchFacts& f) {
 }
 
 // The architecture of which SGLang takes its own class: the first that it has one for. Empty: none.
-std::string_view own_architecture(const LaunchFacts& f) {
-  const auto& names = f.model().architectures;
-  const auto own = std::ranges::find_if(
-      names, [&](const std::string& name) { return is_own(facts::model_class(name, f.release())); });
+std::string_view own_architecture(const ModelFacts& model, Release release) {
+  const auto& names = model.architectures;
+  const auto own =
+      std::ranges::find_if(names, [&](const std::string& name) { return is_own(facts::model_class(name, release)); });
   return own == names.end() ? std::string_view() : std::string_view(*own);
 }
+std::string_view own_architecture(const LaunchFacts& f) { return own_architecture(f.model(), f.release()); }
 
 std::vector<Remedy> later_release(const LaunchFacts& f, std::string_view architecture, bool (*test)(ModelClass)) {
   const auto release = facts::first_release_after(f.release(), architecture, test);
@@ -159,6 +161,22 @@ std::optional<Finding> draft_as_model(const LaunchFacts& f) {
   const std::string_view name = own_architecture(f);
   if (name.empty() || !is_draft_class(name)) return std::nullopt;
   return Finding{.message = fmt::format("{} drafts for another model and serves nothing by itself", name)};
+}
+
+// EAGLE and what is like it share the target's table and head with the draft; EAGLE3 its table, unless the draft says
+// that it has no head of its own.
+std::optional<Finding> draft_calls_cuda(const LaunchFacts& f) {
+  const std::string algorithm = f.algorithm();
+  if (f.draft_model() == nullptr || !f.eagle_family() || algorithm == "STANDALONE") return std::nullopt;
+  const std::string_view name = own_architecture(*f.draft_model(), f.release());
+  const auto taken = algorithm == "EAGLE3" ? facts::Taken::kTable : facts::Taken::kHead;
+  const Release until = facts::calls_cuda_until(name, taken);
+  if (f.release() >= until) return std::nullopt;
+  Finding finding{.message = fmt::format("{} waits for a CUDA device when it is given the target's {}", name,
+                                         algorithm == "EAGLE3" ? "embedding table" : "output head")};
+  if (until != kNotFixed) finding.remedies = {with_release(until.text())};
+  finding.remedies.push_back(to_drop("--speculative-algorithm"));
+  return finding;
 }
 
 // Whose convention of capturing layers the launch asks of the target's class; empty: none, or not known. A draft may
@@ -366,6 +384,16 @@ const Rule kRules[] = {
            {.model = "lfm2-1.2b", .args = "--device xpu --disable-radix-cache --pp-size 2 --model-impl transformers"}}},
      .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --tp-size 4 --model-impl transformers"},
                    {.model = "lfm2-1.2b", .args = "--device xpu --disable-radix-cache --tp-size 2"}}}},
+    {.id = "MC009",
+     .field = Field::speculative_algorithm,
+     .summary = "a draft class that waits for a CUDA device",
+     .why = "torch.cuda.synchronize() while the draft worker is built: AssertionError, as torch for Intel GPUs is not "
+            "compiled with CUDA. Nothing asks for the device first.",
+     .remedies = {drop("--speculative-algorithm")},
+     .source = "sglang/srt/models: set_embed_and_head, set_embed; sglang/srt/speculative/eagle_worker_v2.py",
+     .device = "xpu",
+     .since = v0_5(15),
+     .check = draft_calls_cuda},
     {.id = "MD020",
      .severity = Severity::kWarning,
      .certainty = Certainty::kLikely,

@@ -1,18 +1,23 @@
 #!/usr/bin/env python3
-"""Which classes hand the hidden states of chosen layers to a draft, read from the sources of releases without running them.
+"""What the classes of a release do in methods that speculative decoding calls, read from its sources without running them.
 
-  captured_layers.py RELEASE=SRT/MODELS... > tests/data/captured_layers.txt     releases in order
+  model_methods.py RELEASE=SRT/MODELS... > tests/data/model_methods.txt     releases in order
 
 A line for each class that a configuration can name (EntryClass) and each release in which its answer is another than in
-the one before: class, release, which of EAGLE3, DFLASH, DSPARK it has the method of; itself, by a class it inherits from,
-or by one of its file where it passes on what it lacks. Draft classes and MindSpore's are left out: no target is one.
+the one before: class, release, and of these words those that hold:
+
+  EAGLE3 DFLASH DSPARK  it hands the hidden states of chosen layers to a draft of that kind: itself, by a class it inherits
+                        from, or by one of its file where it passes on what it lacks. Not asked of draft classes and
+                        MindSpore's: no target is one
+  HEAD EMBED            its set_embed_and_head, set_embed calls torch.cuda.synchronize() whatever the device
 """
 import ast
 import pathlib
 import re
 import sys
 
-METHODS = {word: f"set_{word.lower()}_layers_to_capture" for word in ("EAGLE3", "DFLASH", "DSPARK")}
+CAPTURES = {word: f"set_{word.lower()}_layers_to_capture" for word in ("EAGLE3", "DFLASH", "DSPARK")}
+SYNCHRONIZES = {"HEAD": "set_embed_and_head", "EMBED": "set_embed"}
 NO_TARGET = re.compile(r"(MTP|NextN|Eagle3?|AssistantForCausalLM)$|^MindSpore")
 
 
@@ -26,24 +31,40 @@ class File:
         for node in tree.body:
             if isinstance(node, ast.ClassDef):
                 self.classes[node.name] = ([b.id for b in node.bases if isinstance(b, ast.Name)],
-                                           {f.name for f in node.body if isinstance(f, ast.FunctionDef)})
+                                           {f.name: f for f in node.body if isinstance(f, ast.FunctionDef)})
             if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "EntryClass":
                 self.entries = [n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)]
 
 
-def has(files, at, name, method):
+def method_of(files, at, name, method):
+    """Its definition, as Python finds it."""
     if name not in files[at].classes:
-        module, name = files[at].imports.get(name, ("", ""))
-        return module in files and name in files[module].classes and has(files, module, name, method)
+        at, name = files[at].imports.get(name, ("", ""))
+        return method_of(files, at, name, method) if at in files and name in files[at].classes else None
     bases, methods = files[at].classes[name]
-    passes_on = "__getattr__" in methods and any(method in m for _, m in files[at].classes.values())
-    return method in methods or passes_on or any(has(files, at, base, method) for base in bases)
+    if method in methods:
+        return methods[method]
+    return next(filter(None, (method_of(files, at, base, method) for base in bases)), None)
+
+
+def captures(files, at, name, method):
+    passes_on = method_of(files, at, name, "__getattr__") is not None
+    return method_of(files, at, name, method) is not None \
+        or passes_on and any(method in methods for _, methods in files[at].classes.values())
+
+
+def synchronizes(files, at, name, method):
+    found = method_of(files, at, name, method)
+    return found is not None and any(isinstance(s, ast.Expr) and ast.unparse(s) == "torch.cuda.synchronize()"
+                                     for s in found.body)
 
 
 def answers(folder):
     files = {path.stem: File(path) for path in sorted(pathlib.Path(folder).rglob("*.py"))}
-    return {name: [word for word, method in METHODS.items() if has(files, at, name, method)]
-            for at, file in files.items() for name in file.entries if not NO_TARGET.search(name)}
+    return {name: [word for word, method in CAPTURES.items()
+                   if not NO_TARGET.search(name) and captures(files, at, name, method)]
+            + [word for word, method in SYNCHRONIZES.items() if synchronizes(files, at, name, method)]
+            for at, file in files.items() for name in file.entries}
 
 
 def main():
