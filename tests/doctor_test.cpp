@@ -249,6 +249,43 @@ TEST(Doctor, ARankIsBoundToTheNodeOfItsCard) {
   EXPECT_EQ(examined(root, "HO022").first, "");
 }
 
+// A B580 with 12 GiB beside a B60 with 24, and another like it.
+TEST(Doctor, TensorParallelismTakesCardsAlike) {
+  const TemporaryDirectory root;
+  const auto add = [&](int i, const char* pci) {
+    const std::string card = fmt::format("sys/class/drm/card{}/device/", i);
+    root.file(card + "vendor", "0x8086\n");
+    root.file(card + "device", std::string(pci) + "\n");
+    root.file(card + "uevent", fmt::format("DRIVER=xe\nPCI_SLOT_NAME=0000:{}3:00.0\n", i));
+    root.file(card + fmt::format("drm/renderD12{}/dev", 8 + i), "");
+  };
+  add(0, "0xe20b");
+  add(1, "0xe211");
+  add(2, "0xe211");
+  const auto over = [&](Words ranks, Words options = {}) {
+    Words launch = {"--model-path", "Qwen/Qwen3-0.6B", "--attention-backend", "triton"};
+    launch.insert(launch.end(), ranks.begin(), ranks.end());
+    return examined(root, "HO025", launch, options);
+  };
+  EXPECT_TRUE(over({"--tp", "2"}).second);
+  EXPECT_THAT(over({"--tp", "2"}).first, ::testing::HasSubstr("--tp-size 2 over cards of"));
+  EXPECT_FALSE(over({"--tp", "2", "--base-gpu-id", "1"}).second);
+  EXPECT_NE(over({"--tp", "2", "--base-gpu-id", "1"}).first, "");
+  EXPECT_TRUE(over({"--tp", "2", "--gpu-id-step", "2"}).second);
+  EXPECT_EQ(over({"--pp-size", "2"}).first, "");
+  EXPECT_EQ(over({"--tp", "4"}).first, "");  // too few cards
+  EXPECT_EQ(over({"--tp", "2"}, {"--env", "SGLANG_ENABLE_TP_MEMORY_INBALANCE_CHECK=false"}).first, "");
+  EXPECT_TRUE(over({"--tp", "2"}, {"--env", "SGLANG_ENABLE_TP_MEMORY_INBALANCE_CHECK=true"}).second);
+  // A check tells it, too: the launch is judged for these cards.
+  const auto checked = [&](const char* rank) {
+    return run_tool({"check", "--no-kernel", "--no-policy", "--sysroot", root.path(), "--", "--model-path",
+                     "Qwen/Qwen3-0.6B", "--attention-backend", "triton", "--tp", "2", "--base-gpu-id", rank})
+        .out;
+  };
+  EXPECT_THAT(checked("0"), ::testing::HasSubstr("error[HO025]"));
+  EXPECT_THAT(checked("1"), ::testing::Not(::testing::HasSubstr("HO025")));
+}
+
 TEST(Doctor, RanksMayTraceEachOtherUpToYamasFirstScope) {
   const TemporaryDirectory root;
   const auto at = [&](const std::string& scope, const std::string& rights, const std::string& ranks = "2") {

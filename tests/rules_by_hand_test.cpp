@@ -1056,11 +1056,11 @@ const std::map<std::string_view, std::string_view> kElsewhere = {
     {"ND003", "Nodes"},         {"ND004", "Nodes"},       {"ND005", "Nodes"},       {"HO001", "Doctor"},
     {"HO002", "Doctor"},        {"HO003", "Doctor"},      {"HO004", "Doctor"},      {"HO005", "Doctor"},
     {"HO006", "Doctor"},        {"HO007", "Doctor"},      {"HO020", "Doctor"},      {"HO021", "Doctor"},
-    {"HO022", "Doctor"},        {"HO023", "Doctor"},      {"HO024", "Doctor"},      {"ND006", "Nodes"},
-    {"MC009", "DraftMatch"},    {"VL001", "VllmWords"},   {"VL002", "VllmWords"},   {"RQ001", "Requirements"},
-    {"SP009", "DraftMemory"},   {"SP011", "DraftMatch"},  {"SP012", "DraftMatch"},  {"PL012", "Certainty"},
-    {"PL020", "DraftMemory"},   {"PL021", "DraftMemory"}, {"MD009", "FolderFiles"}, {"MD010", "FolderFiles"},
-    {"SH007", "Launches"},
+    {"HO022", "Doctor"},        {"HO023", "Doctor"},      {"HO024", "Doctor"},      {"HO025", "Doctor"},
+    {"ND006", "Nodes"},         {"MC009", "DraftMatch"},  {"VL001", "VllmWords"},   {"VL002", "VllmWords"},
+    {"RQ001", "Requirements"},  {"SP009", "DraftMemory"}, {"SP011", "DraftMatch"},  {"SP012", "DraftMatch"},
+    {"PL012", "Certainty"},     {"PL020", "DraftMemory"}, {"PL021", "DraftMemory"}, {"MD009", "FolderFiles"},
+    {"MD010", "FolderFiles"},   {"SH007", "Launches"},
 };
 
 TEST(RulesByHand, NoRuleGoesUnexercised) {

@@ -26,6 +26,7 @@
 #include "src/facts/packages.h"
 #include "src/intake/launch_input.h"
 #include "src/plan/memory_sheet.h"
+#include "src/python/environment.h"
 #include "src/python/integer.h"
 #include "src/report/doctor_report.h"
 #include "src/report/print.h"
@@ -230,6 +231,33 @@ std::optional<Examined> near_cards(const facts::VisibleDevices& visible, const L
   return far.empty() ? fine("HO022", "each rank is bound to its card's node") : wrong("HO022", far);
 }
 
+// With tensor parallelism each rank compares its free memory with the least of all and ends where that is below 0.9 of
+// it.
+std::optional<Examined> balanced_cards(const facts::VisibleDevices& visible, const Launch& launch) {
+  if (!launch.accepted() || !other_device(launch).empty()) return std::nullopt;
+  if (!python::environment_bool(launch.env, "SGLANG_ENABLE_TP_MEMORY_INBALANCE_CHECK", true) ||
+      integer(launch, Field::tp_size, 1) < 2 || integer(launch, Field::nnodes, 1) > 1)
+    return std::nullopt;
+  const std::int64_t step = std::max<std::int64_t>(integer(launch, Field::gpu_id_step, 1), 1);
+  const std::int64_t first = std::max<std::int64_t>(integer(launch, Field::base_gpu_id, 0), 0);
+  const DeviceFacts* least = nullptr;
+  const DeviceFacts* most = nullptr;
+  for (std::int64_t gpu = first, rank = 0; rank < ranks_of(launch); gpu += step, ++rank) {
+    if (gpu >= static_cast<std::int64_t>(visible.devices.size())) return std::nullopt;  // PL001
+    const DeviceFacts& device = visible.devices[static_cast<std::size_t>(gpu)];
+    if (device.memory_mib <= 0) return std::nullopt;
+    if (least == nullptr || device.memory_mib < least->memory_mib) least = &device;
+    if (most == nullptr || device.memory_mib > most->memory_mib) most = &device;
+  }
+  constexpr double kLeastShare = 0.9;
+  const auto gib = [](const DeviceFacts& device) { return static_cast<double>(device.memory_mib) / 1024; };
+  if (gib(*least) >= kLeastShare * gib(*most))
+    return fine("HO025", "the ranks' cards have as much memory as each other");
+  return wrong("HO025",
+               fmt::format("--tp-size {} over cards of {:.1f} GiB ({}) and {:.1f} GiB ({})",
+                           integer(launch, Field::tp_size, 1), gib(*least), least->name, gib(*most), most->name));
+}
+
 // oneCCL's ranks duplicate each other's file descriptors, which is a right to trace.
 std::optional<Examined> tracing(const facts::HostState& host, const Launch& launch, const std::string& elsewhere) {
   if (ranks_of(launch) < 2 || !other_device(launch).empty()) return std::nullopt;
@@ -294,7 +322,7 @@ std::vector<Examined> examine(const LaunchInput& input, const PreparedLaunch* pr
     out.push_back(disk(host, *prepared, elsewhere));
     const auto visible = facts::visible_devices(machine, input.machine.variables);
     for (auto& one : {numa(host, launch, elsewhere), near_cards(visible, launch), tracing(host, launch, elsewhere),
-                      locked_memory(host, launch)}) {
+                      locked_memory(host, launch), balanced_cards(visible, launch)}) {
       if (one) out.push_back(*one);
     }
   }
@@ -341,6 +369,11 @@ std::vector<Diagnostic> told_of_machine(const LaunchInput& input, const Prepared
     out.push_back(rules::from_record(*find_rule(one.rule), std::move(one.message)));
     out.back().severity = Severity::kWarning;
   }
+  if (prepared.machine->device_origin != Origin::kSystem) return out;
+  // The launch is judged for these cards anyway.
+  const auto visible = facts::visible_devices(input.machine.cards, input.machine.variables);
+  if (auto cards = balanced_cards(visible, prepared.launch); cards && cards->finding == Finding::kFault)
+    out.push_back(rules::from_record(*find_rule(cards->rule), std::move(cards->message)));
   return out;
 }
 

@@ -13,7 +13,7 @@ namespace preflight::commands {
 std::vector<Diagnostic> host_findings(const LaunchInput& input, const PreparedLaunch& prepared, Coverage& coverage);
 
 // Of that, what the head of every report tells: without --host nobody said that the launch is for this machine, so
-// these are warnings.
+// these are warnings. Where the machine's own cards are what it is judged for, what they end is an error.
 std::vector<Diagnostic> told_of_machine(const LaunchInput& input, const PreparedLaunch& prepared);
 
 }  // namespace preflight::commands

@@ -374,6 +374,18 @@ const Rule kRules[] = {
      .fix = "ulimit -l unlimited, docker run --ulimit memlock=-1, or LimitMEMLOCK=infinity of the service.",
      .source = "openucx/ucx#8085, openucx/ucx#8229, mlcommons/mlperf-automations#664",
      .need = RuleNeed::kNothing},
+    {.id = "HO025",
+     .field = Field::tp_size,
+     .summary = "tensor parallelism over cards of unequal memory",
+     .why = "Each rank compares its free memory with the least of all, before the weights are loaded, and ends in a "
+            "RuntimeError where that is below 0.9 of its own.",
+     .fix =
+         "ZE_AFFINITY_MASK, --base-gpu-id or --gpu-id-step that leave cards alike; --pp-size in place of --tp-size; or "
+         "SGLANG_ENABLE_TP_MEMORY_INBALANCE_CHECK=0, with the smallest card's cache on all.",
+     .source =
+         "sglang/srt/distributed/bootstrap.py: _check_tp_memory_balance; sglang/srt/model_executor/model_runner.py "
+         "before",
+     .need = RuleNeed::kNothing},
 };
 
 }  // namespace

@@ -45,6 +45,7 @@ constexpr LateMessage kTable[] = {
     {"no space left on device", "", "", "", {"HO006", "HO003"}},
     {"libur_loader so", "ImportError", "", "", {"HO020"}},
     {"libsycl so", "ImportError", "", "", {"HO020", "HO007"}},
+    {"memory capacity is unbalanced", "", "", "", {"HO025"}},
     {"numactl not found", "", "", "", {"HO021"}},
     {"", "IndexError", "get_numa_node_if_available", "", {"PL013"}},
     {"cannot import name flash_attn_with_kvcache", "", "", "", {"HO007"}},
