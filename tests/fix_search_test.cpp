@@ -71,6 +71,9 @@ TEST(FixSearch, FindsTheSmallestChangeThatHelps) {
       {"qwen3-8b", "--context-length 32k-tokens", "becomes --context-length 32768"},
       {"qwen3-8b", "--device xpu --quantization mlx_q4", "--quantization mlx_q4 is dropped"},
       {"qwen3-0.6b", "stray", "stray is dropped"},
+      {"qwen3-0.6b", "--device xpu --pp 2", "--pp 2 becomes --pp-size 2"},
+      {"qwen3-0.6b", "--device xpu --context 8192", "--context 8192 becomes --context-length 8192"},
+      {"qwen3-0.6b", "--device xpu --quant fp8", "--quant fp8 becomes --quantization fp8"},
       // refusals
       {"qwen3-8b", "--device xpu --page-size 64 --chunked-prefill-size 1000", "--chunked-prefill-size"},
       {"qwen3-0.6b", "--device xpu --context-length 1000000", "--context-length"},

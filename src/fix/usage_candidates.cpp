@@ -114,10 +114,20 @@ class UsageCandidates {
     out_.push_back(dropped(i, kDropped));
   }
 
+  // What the word names is most likely meant: --pp the size (--tp and --dp are sizes, too), --context the length; then
+  // the shortest, which others refine.
   void ambiguous(std::size_t i) {
+    const std::string& typed = s_.groups[i].name;
+    std::vector<std::string> names;
+    for (const auto& name : OptionIndex::of(s_.release).starting_with(typed)) names.emplace_back(name.name);
+    const auto distance = [&](const std::string& name) {
+      const bool plain = name == typed + "-size" || name == typed + "-length";
+      return std::pair(!plain, name.size());
+    };
+    std::ranges::stable_sort(names, {}, distance);
     double cost = kRenamed;
-    for (const auto& name : OptionIndex::of(s_.release).starting_with(s_.groups[i].name)) {
-      out_.push_back(renamed(s_, i, std::string(name.name), cost));
+    for (const std::string& name : names) {
+      out_.push_back(renamed(s_, i, name, cost));
       cost += kStep;
     }
     out_.push_back(dropped(i, kDropped));
