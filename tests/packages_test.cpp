@@ -51,6 +51,51 @@ TEST(Packages, OfTheActiveEnvironmentCountUnlessOneIsNamed) {
   EXPECT_FALSE(read_packages(dir.path(), {}));
 }
 
+// Every image that has torch for XPU is the base of such environments.
+TEST(Packages, OfTheInterpreterBelowCountWhereTheEnvironmentTakesThem) {
+  const TemporaryDirectory dir;
+  const std::string base = "base/lib/python3.11/site-packages/";
+  dir.file(base + "torch-2.12.0+xpu.dist-info/METADATA", "");
+  dir.file(base + "sglang-0.5.19.dist-info/METADATA", "");
+  dir.file("base/lib/python3/dist-packages/transformers-5.8.1.dist-info/METADATA", "");
+  const std::string venv = environment(dir, {"sglang-0.5.21", "sgl_kernel-0.11.0"});
+  const auto taking = [&](const std::string& word) {
+    dir.file("venv/pyvenv.cfg", "home = " + dir.path() + "/base/bin\ninclude-system-site-packages = " + word + "\n");
+    return *read_packages(venv, {});
+  };
+  const Packages both = taking("True");
+  EXPECT_EQ(both.package("sglang")->version, "0.5.21");
+  ASSERT_NE(both.package("torch"), nullptr);
+  EXPECT_EQ(both.package("torch")->version, "2.12.0+xpu");
+  EXPECT_NE(both.package("transformers"), nullptr);
+  EXPECT_THAT(package_notes(both), IsEmpty());
+  EXPECT_THAT(package_notes(taking("false")), Contains(HasSubstr("without torch")));
+}
+
+TEST(Packages, OfDebiansAndFedorasInterpretersLieElsewhere) {
+  for (const char* folder :
+       {"local/lib/python3.12/dist-packages", "lib/python3/dist-packages", "lib64/python3.12/site-packages"}) {
+    const TemporaryDirectory dir;
+    dir.file(std::string(folder) + "/sglang-0.5.21.dist-info/METADATA", "");
+    dir.file("bin/python3", "");
+    for (const std::string& named : {dir.path() + "/bin/python3", dir.path() + "/" + folder}) {
+      const auto packages = read_packages(named, {});
+      ASSERT_TRUE(packages) << folder;
+      EXPECT_NE(packages->package("sglang"), nullptr) << folder;
+    }
+  }
+}
+
+TEST(Packages, TheKernelsOfPyPIAreForOtherCards) {
+  const auto told = [](const std::vector<std::string>& names) {
+    const TemporaryDirectory dir;
+    return package_notes(*read_packages(environment(dir, names), {}));
+  };
+  EXPECT_THAT(told({"sglang-0.5.23", "torch-2.12.0+xpu", "sglang_kernel-0.4.10"}),
+              Contains(HasSubstr("sglang-kernel 0.4.10, which PyPI's sglang brings, is built for NVIDIA GPUs")));
+  EXPECT_THAT(told({"sglang-0.5.23", "torch-2.12.0+xpu", "sglang_kernel-0.4.10", "sgl_kernel-0.11.0"}), IsEmpty());
+}
+
 TEST(Packages, AVersionIsJudgedAsItsBase) {
   struct Row {
     const char* version;

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstddef>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -20,16 +21,28 @@
 #include "preflight/value.h"
 #include "src/base/ascii_case.h"
 #include "src/base/read_text.h"
+#include "src/python/text.h"
 
 namespace preflight::facts {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 14> kWanted = {
-    "sglang", "sgl-kernel",        "sgl-kernel-xpu", "sglang-kernel-xpu",  "torch",         "torchvision",
-    "triton", "triton-xpu",        "transformers",   "pytorch-triton-xpu", "intel-sycl-rt", "intel-cmplr-lib-rt",
-    "oneccl", "compressed-tensors"};
+constexpr std::array<std::string_view, 15> kWanted = {"sglang",
+                                                      "sgl-kernel",
+                                                      "sglang-kernel",
+                                                      "sgl-kernel-xpu",
+                                                      "sglang-kernel-xpu",
+                                                      "torch",
+                                                      "torchvision",
+                                                      "triton",
+                                                      "triton-xpu",
+                                                      "transformers",
+                                                      "pytorch-triton-xpu",
+                                                      "intel-sycl-rt",
+                                                      "intel-cmplr-lib-rt",
+                                                      "oneccl",
+                                                      "compressed-tensors"};
 
 // PEP 503: case and runs of -_. do not count.
 std::string normal_name(std::string_view name) {
@@ -54,14 +67,15 @@ bool is_editable(const fs::path& dist_info) {
   return editable != nullptr && editable->is_bool() && editable->as_bool();
 }
 
-// PREFIX/lib/python3.11/site-packages; the newest where an environment has several.
-fs::path site_packages_of(const fs::path& prefix) {
+// FOLDER/python3.11/NAME; the newest where there are several.
+fs::path newest_in(const fs::path& folder, std::string_view name) {
   std::vector<fs::path> found;
   std::error_code error;
-  for (fs::directory_iterator it(prefix / "lib", error), end; !error && it != end; it.increment(error)) {
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     std::error_code ignored;
-    const fs::path site = it->path() / "site-packages";
-    if (it->path().filename().string().starts_with("python3") && fs::is_directory(site, ignored)) found.push_back(site);
+    const fs::path packages = it->path() / name;
+    if (it->path().filename().string().starts_with("python3") && fs::is_directory(packages, ignored))
+      found.push_back(packages);
   }
   std::sort(found.begin(), found.end(), [](const fs::path& a, const fs::path& b) {
     const std::string x = a.parent_path().filename().string();
@@ -71,15 +85,44 @@ fs::path site_packages_of(const fs::path& prefix) {
   return found.empty() ? fs::path() : found.back();
 }
 
-// Where an interpreter's packages lie. A link to the base interpreter is not followed: the folder it stands in decides.
-fs::path site_packages_for(const fs::path& python) {
+// The value of a key of pyvenv.cfg, "" where there is none.
+std::string setting_of(const fs::path& prefix, std::string_view key) {
+  std::istringstream lines(system_text(prefix / "pyvenv.cfg"));
+  for (std::string line; std::getline(lines, line);) {
+    const auto equals = line.find('=');
+    if (equals == std::string::npos || python::strip(std::string_view(line).substr(0, equals)) != key) continue;
+    return std::string(python::strip(std::string_view(line).substr(equals + 1)));
+  }
+  return {};
+}
+
+// Where the interpreters of an environment look, in their order: its own packages (Fedora's compiled ones in lib64;
+// Debian's interpreter has dist-packages), then those of the interpreter that it was made of, where it takes them.
+std::vector<fs::path> package_folders(const fs::path& prefix, bool base = false) {
+  std::vector<fs::path> folders;
+  const auto add = [&](fs::path folder) {
+    if (!folder.empty()) folders.push_back(std::move(folder));
+  };
+  add(newest_in(prefix / "lib", "site-packages"));
+  add(newest_in(prefix / "lib64", "site-packages"));
+  add(newest_in(prefix / "local/lib", "dist-packages"));
+  add(newest_in(prefix / "lib", "dist-packages"));
+  if (base || ascii_lower(setting_of(prefix, "include-system-site-packages")) != "true") return folders;
+  const std::string home = setting_of(prefix, "home");  // of the interpreter, .../bin
+  if (home.empty()) return folders;
+  for (fs::path& folder : package_folders(fs::path(home).parent_path(), true)) folders.push_back(std::move(folder));
+  return folders;
+}
+
+// A link to the base interpreter is not followed: the folder it stands in decides.
+std::vector<fs::path> package_folders_for(const fs::path& python) {
   std::error_code error;
   if (fs::is_directory(python, error)) {
-    if (python.filename() == "site-packages") return python;
-    return site_packages_of(python);
+    if (python.filename() == "site-packages" || python.filename() == "dist-packages") return {python};
+    return package_folders(python);
   }
   const fs::path bin = fs::absolute(python, error).parent_path();
-  return bin.empty() ? fs::path() : site_packages_of(bin.parent_path());
+  return bin.empty() ? std::vector<fs::path>{} : package_folders(bin.parent_path());
 }
 
 // The numbers of a version, in order: enough to tell which of two records is the newer.
@@ -121,8 +164,7 @@ std::string own_version_of_torch(const fs::path& site, const std::string& record
   return recorded;
 }
 
-Packages read(const fs::path& site, std::string named_by) {
-  Packages out{.site_packages = site.string(), .named_by = std::move(named_by), .found = {}};
+void add_packages(const fs::path& site, std::vector<InstalledPackage>& found) {
   std::error_code error;
   for (fs::directory_iterator it(site, error), end; !error && it != end; it.increment(error)) {
     const std::string file = it->path().filename().string();
@@ -134,8 +176,19 @@ Packages read(const fs::path& site, std::string named_by) {
     const std::string name = normal_name(std::string_view(stem).substr(0, dash));
     if (std::find(kWanted.begin(), kWanted.end(), name) == kWanted.end()) continue;
     const std::string version = stem.substr(dash + 1);
-    out.found.push_back({name, name == "torch" ? own_version_of_torch(site, version) : version,
-                         name == "sglang" && is_editable(it->path())});
+    found.push_back({name, name == "torch" ? own_version_of_torch(site, version) : version,
+                     name == "sglang" && is_editable(it->path())});
+  }
+}
+
+// Of a package in several folders the first one's is imported.
+Packages read(const std::vector<fs::path>& folders, std::string named_by) {
+  Packages out{.site_packages = folders.front().string(), .named_by = std::move(named_by), .found = {}};
+  for (const fs::path& folder : folders) {
+    std::vector<InstalledPackage> more;
+    add_packages(folder, more);
+    std::erase_if(more, [&](const InstalledPackage& p) { return out.package(p.name) != nullptr; });
+    std::ranges::move(more, std::back_inserter(out.found));
   }
   std::sort(out.found.begin(), out.found.end(), [](const InstalledPackage& a, const InstalledPackage& b) {
     if (a.name != b.name) return a.name < b.name;
@@ -157,14 +210,14 @@ Result<Packages> read_packages(const std::string& python, const Environment& env
   if (!python.empty()) {
     std::error_code error;
     if (!fs::exists(python, error)) return failure("--python: no such interpreter or environment", python);
-    const fs::path site = site_packages_for(python);
-    if (site.empty()) return failure("--python: no lib/python3*/site-packages beside it", python);
-    return read(site, "--python");
+    const std::vector<fs::path> folders = package_folders_for(python);
+    if (folders.empty()) return failure("--python: no lib/python3*/site-packages or dist-packages beside it", python);
+    return read(folders, "--python");
   }
   for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
     const auto it = env.find(name);
     if (it == env.end() || it->second.empty()) continue;
-    if (const fs::path site = site_packages_of(it->second); !site.empty()) return read(site, name);
+    if (const auto folders = package_folders(it->second); !folders.empty()) return read(folders, name);
   }
   return Packages{};
 }
@@ -172,8 +225,8 @@ Result<Packages> read_packages(const std::string& python, const Environment& env
 Packages packages_of_program(const std::string& file) {
   std::error_code error;
   const bool usable = !file.empty() && fs::exists(file, error) && !fs::is_directory(file, error);
-  const fs::path site = usable ? site_packages_for(file) : fs::path();
-  return site.empty() ? Packages{.site_packages = {}, .named_by = file, .found = {}} : read(site, file);
+  const auto folders = usable ? package_folders_for(file) : std::vector<fs::path>{};
+  return folders.empty() ? Packages{.site_packages = {}, .named_by = file, .found = {}} : read(folders, file);
 }
 
 std::string program_on_path(std::string_view name, std::string_view path) {
@@ -225,7 +278,12 @@ std::vector<std::string> package_faults(const std::vector<InstalledPackage>& fou
   const bool kernel = package_named(found, "sgl-kernel") != nullptr ||
                       package_named(found, "sgl-kernel-xpu") != nullptr ||
                       package_named(found, "sglang-kernel-xpu") != nullptr;
-  if (!kernel) {
+  if (const InstalledPackage* other = package_named(found, "sglang-kernel"); !kernel && other != nullptr) {
+    faults.push_back(
+        fmt::format("sglang-kernel {}, which PyPI's sglang brings, is built for NVIDIA GPUs: attention on "
+                    "intel_xpu needs sgl-kernel for XPU",
+                    other->version));
+  } else if (!kernel) {
     faults.emplace_back("sglang is installed without sgl-kernel: attention on intel_xpu cannot be imported");
   }
   const InstalledPackage* torch = package_named(found, "torch");
