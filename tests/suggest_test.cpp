@@ -127,6 +127,16 @@ TEST(Suggest, WhereNothingFitsTheLeastThatWouldIsTold) {
   EXPECT_THAT(run.out, HasSubstr("no count of up to 16 such cards and no host memory beside them was found to do"));
 }
 
+// Without its weights nothing holds too little.
+TEST(Suggest, WhatCannotBeCountedIsNotSaidToHoldNothing) {
+  const auto run = run_tool(
+      {"suggest", "google/gemma-4-E4B-it", "--device-profile", "b60", "--device-count", "1", "--context", "8192"});
+  EXPECT_THAT(run.out, HasSubstr("its memory cannot be counted: the weights of this architecture are not counted"));
+  EXPECT_THAT(run.out, HasSubstr("Whether any launch holds it is not known"));
+  EXPECT_THAT(run.out, ::testing::Not(HasSubstr("0 tokens")));
+  EXPECT_THAT(run.out, ::testing::Not(HasSubstr("No shorter context")));
+}
+
 TEST(Suggest, ReplicasAreCountedTogetherAndPagesStayPerReplica) {
   const auto out = suggested({"Qwen/Qwen3-0.6B", "--for", "throughput", "--concurrency", "8", "--context", "4096",
                               "--device-profile", "b60", "--device-count", "4", "--most", "200"});
@@ -136,6 +146,10 @@ TEST(Suggest, ReplicasAreCountedTogetherAndPagesStayPerReplica) {
     EXPECT_LE(s["cards"].get<int>(), 4);
     if (s["replicas"] == 1) continue;
     seen = true;
+    for (const char* key : {"tokens", "requests_at_once", "requests_at_context"}) {
+      EXPECT_EQ(s["together"][key].get<std::int64_t>(), s[key].get<std::int64_t>() * s["replicas"].get<std::int64_t>())
+          << key;
+    }
     const bool shares_cards = std::ranges::find(words, "--enable-dp-attention") != words.end();
     EXPECT_THAT(words, ::testing::IsSupersetOf(Words{shares_cards ? "--attn-dp-size" : "--dp-size",
                                                      std::to_string(s["replicas"].get<int>())}));
@@ -258,7 +272,7 @@ TEST(Suggest, ThroughputComesFromReplicasOfEitherKind) {
   const auto three = suggested({"Qwen/Qwen3-0.6B", "--device-profile", "b60", "--device-count", "3", "--for",
                                 "throughput", "--context", "8192", "--concurrency", "64"});
   EXPECT_EQ(three["suggestions"][0]["replicas"], 3);
-  EXPECT_GE(three["suggestions"][0]["requests_at_context"].get<int>(), 64);
+  EXPECT_GE(three["suggestions"][0]["together"]["requests_at_context"].get<int>(), 64);
   struct Row {
     const char* release;
     const char* size;

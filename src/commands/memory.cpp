@@ -192,13 +192,14 @@ Subcommand memory_subcommand() {
                     add_memory_options, run_memory);
 }
 
-std::optional<MemorySummary> memory_summary(const PreparedLaunch& prepared) {
+std::optional<MemorySummary> memory_summary(const PreparedLaunch& prepared, std::string* why_not) {
   // A few facts about a model are no base for counting its weights.
   if (prepared.unknown_model || prepared.facts_by_option || !prepared.launch.accepted()) return std::nullopt;
   std::string why;
   MemoryInputs given;
   take_parts(prepared.launch, *prepared.inputs.models, given);
   const auto s = plan::memory_sheet(prepared.launch, given, why);
+  if (why_not != nullptr) *why_not = why;
   if (!s || s->fraction <= 0.0) return std::nullopt;
   constexpr std::int64_t kLeastRequest = 4096;
   const bool asked = prepared.launch.args.last_given(Field::context_length) != nullptr;

@@ -8,7 +8,8 @@
 
 namespace preflight::commands {
 
-// The sheet in short, for the report of a check; nullopt where it cannot be counted.
-std::optional<MemorySummary> memory_summary(const PreparedLaunch& prepared);
+// The sheet in short, for the report of a check; nullopt where it cannot be counted, and in `why` what is not known of
+// it.
+std::optional<MemorySummary> memory_summary(const PreparedLaunch& prepared, std::string* why = nullptr);
 
 }  // namespace preflight::commands

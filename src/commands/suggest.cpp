@@ -173,7 +173,8 @@ report::Suggestions told(const Answer& a, int most) {
                           .found = a.holding,
                           .remedies = a.remedies,
                           .attempts = s.attempts,
-                          .most_cards = facts::is_integrated(s.inputs.device) ? 1 : kMostCards};
+                          .most_cards = facts::is_integrated(s.inputs.device) ? 1 : kMostCards,
+                          .uncounted = s.uncounted && !s.counted};
   if (s.nearest) out.nearest = {s.nearest->why, s.nearest->arguments};
   for (const Suggestion& c : s.found) {
     if (static_cast<int>(out.launches.size()) >= most) break;

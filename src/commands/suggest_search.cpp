@@ -22,7 +22,8 @@ constexpr int kDemands = 3;            // options beside the search's own that a
 
 enum class Outcome {
   kFound,
-  kMissed,    // too few tokens or requests
+  kMissed,  // too few tokens or requests
+  kUncounted,
   kRefused,   // by the release or by a rule
   kTooHeavy,  // the weights alone, whatever the attention or the cache
 };
@@ -112,11 +113,14 @@ Outcome refused(Search& s, Suggestion& c, const std::vector<Diagnostic>& finding
 
 // What the sheet says of it; a launch without the room asked for is none.
 Outcome weighed(Search& s, Suggestion& c, const PreparedLaunch& prepared) {
-  const auto memory = memory_summary(prepared);
+  std::string why;
+  const auto memory = memory_summary(prepared, &why);
   if (!memory) {
-    note_miss(s, c, "its memory cannot be counted");
-    return Outcome::kMissed;  // a share that SGLang's reserves leave nothing of, it may be
+    s.uncounted = s.uncounted || !why.empty();
+    note_miss(s, c, "its memory cannot be counted" + (why.empty() ? "" : ": " + why));
+    return Outcome::kUncounted;  // a share that SGLang's reserves leave nothing of, it may be
   }
+  s.counted = true;
   c.memory = *memory;
   if (memory->least >= kLargestShare) {
     note_miss(

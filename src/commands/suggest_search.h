@@ -61,6 +61,8 @@ struct Search {
   std::set<Field> given = {};        // by `base`
   std::vector<Suggestion> found = {};
   std::optional<Miss> nearest = {};
+  bool counted = false;            // the memory of a launch was
+  bool uncounted = false;          // that of another was not: the weights of its class are not
   bool short_of_requests = false;  // a launch had tokens for more than it takes at once
   std::set<Words> tried = {};
   int attempts = 0;

@@ -25,6 +25,11 @@ std::string nothing_text(const Suggestions& s) {
     out += fmt::format("With {}: {} ({} tokens)\n", r.what, words_text(r.arguments), r.tokens);
   }
   if (!s.remedies.empty()) return out;
+  if (s.uncounted) {
+    return out +
+           "Whether any launch holds it is not known: `memory` counts with what --weights-gib says, once a server's "
+           "log has told it.\n";
+  }
   if (s.most_cards <= 1) return out + "No shorter context and no other form of it that is known was found to do.\n";
   return out + fmt::format(
                    "No shorter context, no other form of it that is known, no count of up to {} such cards and no "
@@ -67,13 +72,15 @@ Json kernel_json(const SuggestedKernel& k) {
   return out;
 }
 
+// Keys that `memory` has, too, are of one replica, as there; what all hold stands together.
 Json launch_json(const SuggestedLaunch& c) {
   Json out = {{"arguments", c.arguments},
               {"cards", c.cards},
               {"replicas", c.replicas},
               {"tokens", c.memory.tokens},
               {"requests_at_once", c.memory.requests},
-              {"requests_at_context", c.held},
+              {"requests_at_context", c.held / std::max<std::int64_t>(c.replicas, 1)},
+              {"together", {{"tokens", c.tokens}, {"requests_at_once", c.requests}, {"requests_at_context", c.held}}},
               {"loaded_gib", c.memory.weights},
               {"loaded_exact", c.memory.exact},
               {"mem_fraction_static", c.memory.fraction},

@@ -60,7 +60,8 @@ struct Suggestions {
   std::optional<NearestMiss> nearest = {};
   std::vector<WayOut> remedies = {};
   int attempts = 0;
-  int most_cards = 0;  // that a way out counts with
+  int most_cards = 0;      // that a way out counts with
+  bool uncounted = false;  // nothing is known of what the model's weights take
 };
 
 std::string suggestions_text(const Suggestions& s, const MachineFacts& facts, const Style& style);
