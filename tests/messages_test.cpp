@@ -189,6 +189,17 @@ TEST(PastedMessage, IsOfTheFileThatItsTracebackNames) {
   const auto known = at("srt/arg_groups/speculative_hook.py", "_handle_eagle_family", "AssertionError");
   ASSERT_FALSE(known.empty());
   for (const MessagePlace& place : known) EXPECT_EQ(place.file, "srt/arg_groups/speculative_hook.py");
+  // Common words of a place elsewhere, and a function of the name in another file.
+  for (const auto& [file, function, said] :
+       {std::tuple("srt/layers/moe/moe_runner/triton_utils/fused_moe.py", "_fused_moe_kernel_sequence",
+                   "AssertionError: gemm1_alpha is not supported for gelu"),
+        std::tuple("srt/models/minicpmv_vit.py", "forward",
+                   "ValueError: All target_sizes must be divisible by 2, got 3"),
+        std::tuple("srt/mem_cache/kv_cache_dtype.py", "configure_kv_cache_dtype",
+                   "ValueError: --kv-cache-dtype=fp4_mx_block16 requires torch.float4_e2m1fn_x2 support")}) {
+    for (const MessagePlace& place : at(file, function, said))
+      EXPECT_TRUE(place.file.empty() || place.file == file) << said;
+  }
 }
 
 TEST(PastedMessage, OfAnotherExceptionIsNotTaken) {
@@ -196,6 +207,13 @@ TEST(PastedMessage, OfAnotherExceptionIsNotTaken) {
     EXPECT_NE(place.function, "_intel_xpu_page_constraint");
   }
   EXPECT_TRUE(places_of(read_message("the weather is fine today")).empty());
+}
+
+// A check resolves; what the scheduler says minutes later it cannot name.
+TEST(ExplainCommand, PromisesACheckOfWhatACheckSees) {
+  const auto page = [](const char* said) { return testing::run_tool({"explain", said}).out; };
+  EXPECT_THAT(page("ValueError: adapter x already exists loaded"),
+              ::testing::Not(::testing::HasSubstr("names the cause")));
 }
 
 TEST(ExplainCommand, TakesAPastedMessage) {

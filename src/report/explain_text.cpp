@@ -180,6 +180,22 @@ std::string place_text(const rules::MessagePlace& place, const std::string& exce
   return out;
 }
 
+// Whether SGLang says it while it resolves the arguments, or somebody else does.
+bool of_resolution(const rules::MessagePlace& place) {
+  constexpr std::array<std::string_view, 10> kPlaces = {"srt/server_args",
+                                                        "srt/arg_groups/",
+                                                        "srt/configs/",
+                                                        "srt/utils/",
+                                                        "srt/speculative/spec_info.py",
+                                                        "srt/dllm/config.py",
+                                                        "srt/connector/",
+                                                        "srt/platforms/",
+                                                        "srt/kernel_plugins/",
+                                                        "srt/model_executor/cuda_graph_config.py"};
+  return place.file.empty() ||
+         std::ranges::any_of(kPlaces, [&](std::string_view start) { return place.file.starts_with(start); });
+}
+
 }  // namespace
 
 std::string rule_page(const Rule& rule, const TextOptions& options) {
@@ -249,6 +265,11 @@ std::string message_page(const ExplainedMessage& explained, const TextOptions& o
     line("way out",
          "none is needed: SGLang logs it and goes on; `xpu-preflight check --details -- …` with the launch's arguments "
          "shows what it changes");
+    return out;
+  }
+  if (!of_resolution(places.front())) {
+    line("way out",
+         "no rule of its own: it comes after the arguments were resolved, and `check` does not look that far");
     return out;
   }
   line("way out",

@@ -264,6 +264,13 @@ bool is_frame(const PastedMessage& m, std::size_t frame, const MessagePlace& pla
   return !is_usual || place.file.empty() || is_file(m.files[frame], place.file) || !is_sglangs(m.files[frame]);
 }
 
+// A traceback that names files of SGLang says where it was: a place in another file, and no frame of it, did not say
+// it.
+bool is_elsewhere(const PastedMessage& m, const MessagePlace& place) {
+  if (place.file.empty() || std::ranges::none_of(m.files, is_sglangs)) return false;
+  return std::ranges::none_of(m.files, [&](const std::string& file) { return is_file(file, place.file); });
+}
+
 bool stands_in_traceback(const PastedMessage& m, const MessagePlace& place) {
   for (std::size_t i = 0; i < m.functions.size(); ++i) {
     if (is_frame(m, i, place)) return true;
@@ -456,6 +463,7 @@ std::vector<MessagePlace> places_of(const PastedMessage& m) {
   }
   const auto in_traceback = [&](const MessagePlace& p) { return stands_in_traceback(m, p); };
   if (std::ranges::none_of(found, in_traceback)) std::ranges::move(places_of_function(m), std::back_inserter(found));
+  std::erase_if(found, [&](const MessagePlace& p) { return is_elsewhere(m, p); });
   const auto contradicted = [&](const MessagePlace& p) { return names(m, p.function) && !in_traceback(p); };
   if (std::ranges::any_of(found, in_traceback)) {
     std::erase_if(found, [&](const MessagePlace& p) { return !in_traceback(p); });

@@ -49,7 +49,8 @@ def pasted(refusal):
     last = (f"{exception}: {words}" if words else exception) if exception else f"launch_server.py: error: {words}"
     yield last
     if exception:
-        yield f'Traceback (most recent call last):\n  File "/x/sglang/srt/x.py", line 7, in {function}\n    f()\n{last}'
+        # The recorded outcomes have no file: one of SGLang that is not the place would contradict it.
+        yield f'Traceback (most recent call last):\n  File "/x/x.py", line 7, in {function}\n    f()\n{last}'
 
 
 def main():
