@@ -185,6 +185,15 @@ TEST(PagePool, EveryPageHasOneOwnerUnlessShared) {
   EXPECT_FALSE(shared_pool->first_owner(1, 31));
 }
 
+TEST(PagePool, InSequentialOrderTheLastRequestHasTheLastPage) {
+  const auto pool =
+      sample::PagePool::make(case_of("mla_decode --page 16 --page-order sequential --cache-seqlens 33,32"));
+  ASSERT_TRUE(pool.has_value());
+  EXPECT_EQ(pool->slot(1, 31), pool->num_pages() * 16 - 1);
+  EXPECT_EQ(pool->slot(1, 0), pool->slot(0, 32) + 16);
+  EXPECT_GE(pool->slot(0, 0), 16);  // page 0 belongs to nobody here, too
+}
+
 TEST(PagePool, ATableTooNarrowIsRefused) {
   const auto pool = sample::PagePool::make(case_of("mla_decode --page 16 --cache-seqlens 33 --table-columns 2"));
   ASSERT_FALSE(pool.has_value());

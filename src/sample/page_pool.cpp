@@ -26,7 +26,7 @@ std::vector<std::int64_t> shuffled_pages(std::int64_t first, std::int64_t count,
 }  // namespace
 
 Result<PagePool> PagePool::make(const KernelCase& kernel_case) {
-  constexpr std::int64_t kUnownedAtEnd = 2;
+  constexpr std::int64_t kUnowned = 2;
   PagePool pool;
   pool.page_size_ = kernel_case.page_size;
   pool.columns_ = kernel_case.columns();
@@ -49,8 +49,9 @@ Result<PagePool> PagePool::make(const KernelCase& kernel_case) {
   }
   const bool shares = kernel_case.page_order == PageOrder::kShared && total > 0;
   pool.shared_pages_ = shares ? common : 0;
-  std::vector<std::int64_t> order = shuffled_pages(1, total, kernel_case.seed);
-  if (kernel_case.page_order == PageOrder::kSequential) std::ranges::sort(order);
+  const bool in_order = kernel_case.page_order == PageOrder::kSequential;
+  std::vector<std::int64_t> order = shuffled_pages(1 + (in_order ? kUnowned : 0), total, kernel_case.seed);
+  if (in_order) std::ranges::sort(order);
   auto next = order.begin();
   const std::vector<std::int64_t> shared(next, next + pool.shared_pages_);
   next += pool.shared_pages_;
@@ -60,7 +61,7 @@ Result<PagePool> PagePool::make(const KernelCase& kernel_case) {
     while (own.size() < needed) own.push_back(*next++);
     pool.pages_.push_back(std::move(own));
   }
-  pool.num_pages_ = 1 + total + kUnownedAtEnd;
+  pool.num_pages_ = 1 + total + kUnowned;
   return pool;
 }
 
