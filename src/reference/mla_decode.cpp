@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "preflight/reference.h"
+#include "preflight/row_sizes.h"
 #include "src/reference/paged.h"
 #include "src/reference/results.h"
 
@@ -25,10 +26,15 @@ std::vector<Expected> mla_decode(const SampleBatch& batch) {
 
   Expected out{"out", {}};
   Expected lse{"lse", {}};
+  Expected sizes{row_sizes_of("out"), {}};
   for (std::int64_t b = 0; b < kernel_case.num_requests(); ++b) {
     const std::int64_t seqlen = batch.input("cache_seqlens").get_int(b);
     std::vector<std::vector<double>> rows;
-    for (std::int64_t t = 0; t < seqlen; ++t) rows.push_back(read_row(cache, token_slot(batch, b, t), latent + rope));
+    std::vector<double> squares;  // of the latent parts
+    for (std::int64_t t = 0; t < seqlen; ++t) {
+      rows.push_back(read_row(cache, token_slot(batch, b, t), latent + rope));
+      squares.push_back(finite_square(rows.back(), latent));
+    }
     for (std::int64_t h = 0; h < heads; ++h) {
       const double* nope = &q_nope[static_cast<std::size_t>((b * heads + h) * latent)];
       const double* rotary = &q_rope[static_cast<std::size_t>((b * heads + h) * rope)];
@@ -40,14 +46,17 @@ std::vector<Expected> mla_decode(const SampleBatch& batch) {
       }
       const Softmax softmax(scores);
       std::vector<double> sum(static_cast<std::size_t>(latent), 0.0);
+      double square = 0.0;
       for (std::size_t t = 0; t < rows.size(); ++t) {
         add_scaled(sum.data(), softmax.weights[t], rows[t].data(), latent);
+        square += softmax.weights[t] * softmax.weights[t] * squares[t];
       }
       out.values.insert(out.values.end(), sum.begin(), sum.end());
       lse.values.push_back(softmax.lse);
+      sizes.values.push_back(std::sqrt(square));
     }
   }
-  return handed_over(std::move(out), std::move(lse));
+  return handed_over(std::move(out), std::move(lse), std::move(sizes));
 }
 
 }  // namespace preflight::reference

@@ -57,6 +57,18 @@ inline void add_scaled(double* __restrict sum, double factor, const double* __re
   for (std::int64_t i = 0; i < n; ++i) sum[i] += factor * row[i];
 }
 
+// Sum of the squares, without what is no number: of such an output only its kind is compared.
+inline double finite_square(const std::vector<double>& row, std::int64_t n) {
+  const double all = dot(row.data(), row.data(), n);
+  if (std::isfinite(all)) return all;
+  double sum = 0.0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double v = row[static_cast<std::size_t>(i)];
+    if (std::isfinite(v)) sum += v * v;
+  }
+  return sum;
+}
+
 // weights = exp(s - max) / (sum + extra logits); lse = ln of the denominator. No scores: lse -inf. A score that is no
 // number leaves none among the weights.
 struct Softmax {

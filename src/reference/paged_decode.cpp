@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "preflight/reference.h"
+#include "preflight/row_sizes.h"
 #include "src/base/parallel.h"
 #include "src/reference/paged.h"
 #include "src/reference/results.h"
@@ -33,7 +34,8 @@ class HeadGroup {
         q_(batch.input("q").to_doubles()),
         scale_(case_.softmax_scale > 0.0 ? case_.softmax_scale : 1.0 / std::sqrt(static_cast<double>(case_.head_dim))),
         out_{"out", std::vector<double>(rows() * static_cast<std::size_t>(case_.value_dim()))},
-        lse_{"lse", std::vector<double>(rows())} {}
+        lse_{"lse", std::vector<double>(rows())},
+        sizes_{row_sizes_of("out"), std::vector<double>(rows())} {}
 
   // Writes the group's own rows of the results and no other.
   void attend(std::int64_t b, std::int64_t kv, std::int64_t first, std::int64_t seqlen) {
@@ -58,15 +60,24 @@ class HeadGroup {
     const std::int64_t value_dim = case_.value_dim();
     for (std::int64_t t = first; t < seqlen; ++t) {
       const auto value = read_row(values_, token_slot(batch_, b, t) * case_.num_kv_heads + kv, value_dim);
+      const double square = finite_square(value, value_dim);
       for (std::int64_t g = 0; g < group; ++g) {
-        const double weight = softmax[static_cast<std::size_t>(g)].weights[static_cast<std::size_t>(t - first)];
-        add_scaled(&out_.values[static_cast<std::size_t>((first_row + g) * value_dim)], case_.v_scale * weight,
-                   value.data(), value_dim);
+        const double weight =
+            case_.v_scale * softmax[static_cast<std::size_t>(g)].weights[static_cast<std::size_t>(t - first)];
+        const auto row = static_cast<std::size_t>(first_row + g);
+        add_scaled(&out_.values[row * static_cast<std::size_t>(value_dim)], weight, value.data(), value_dim);
+        sizes_.values[row] += weight * weight * square;
       }
+    }
+    for (std::int64_t row = first_row; row < first_row + group; ++row) {
+      double& size = sizes_.values[static_cast<std::size_t>(row)];
+      size = std::sqrt(size);
     }
   }
 
-  [[nodiscard]] std::vector<Expected> results() { return handed_over(std::move(out_), std::move(lse_)); }
+  [[nodiscard]] std::vector<Expected> results() {
+    return handed_over(std::move(out_), std::move(lse_), std::move(sizes_));
+  }
 
  private:
   [[nodiscard]] std::size_t rows() const { return static_cast<std::size_t>(case_.num_requests() * case_.num_q_heads); }
@@ -79,6 +90,7 @@ class HeadGroup {
   double scale_;
   Expected out_;
   Expected lse_;
+  Expected sizes_;
 };
 
 }  // namespace

@@ -6,7 +6,11 @@
 //   Scores carry fp32 rounding of their own size: a score near S is off by about S * 2^-24 * sqrt(terms) in the worst
 //   ordering kept here, and an error e of a score changes its weight by the factor 1 + e. With blocked summation
 //   the factor sqrt(terms) is small; 16 covers rows of up to 576 products.
-//   fp32 sums of n weights add less than 1e-6 for the lengths a case can have. Hence 1e-5 + 16 * 2^-24 * S.
+//   A matrix engine takes the weights in 16 bits, as SGLang's own kernels do: each but the largest, which is 1, is off
+//   by as much as a rounding of its own, 0.42 of the limit in RMS. They add up to an error of that part of sqrt(sum w^2
+//   |v|^2), what the row is in size when nothing cancels. With 16 dims and two tokens one of some thousand rows is less
+//   than half of that, its error is not: a row is measured against the larger of the two (row_sizes.h). fp32 sums of n
+//   weights add less than 1e-6 for the lengths a case can have. Hence 1e-5 + 16 * 2^-24 * S.
 // Cosine: 1 - cos is half the square of the relative error: 4e-3 gives 8e-6 at most, 1e-6 in RMS; 5e-6 is FlashMLA's.
 // Bias: an error of rounding to the nearest is as often up as down, and over many values nothing is left of it. What is
 //   cut off is always off the same way, by half of the step between two numbers in the mean, 2.7e-3 of a value in bf16

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "preflight/kernel.h"
+#include "preflight/row_sizes.h"
 #include "preflight/sizing.h"
 #include "src/reference/gated_delta.h"
 #include "src/reference/paged.h"
@@ -44,6 +45,8 @@ class OnlineRow {
     const double keep = std::exp(maximum_ - maximum);
     const double weight = std::exp(score - maximum);
     for (std::size_t d = 0; d < sum_.size(); ++d) sum_[d] = sum_[d] * keep + weight * value[d];
+    squares_ *= keep * keep;
+    for (std::size_t d = 0; d < sum_.size(); ++d) squares_ += weight * value[d] * weight * value[d];
     total_ = total_ * keep + weight;
     maximum_ = maximum;
   }
@@ -53,6 +56,7 @@ class OnlineRow {
     const double mine = std::exp(maximum_ - maximum);
     const double theirs = std::exp(other.maximum_ - maximum);
     for (std::size_t d = 0; d < sum_.size(); ++d) sum_[d] = sum_[d] * mine + other.sum_[d] * theirs;
+    squares_ = squares_ * mine * mine + other.squares_ * theirs * theirs;
     total_ = total_ * mine + other.total_ * theirs;
     maximum_ = maximum;
   }
@@ -60,6 +64,8 @@ class OnlineRow {
     maximum_ = logit;
     total_ = 1.0;
   }
+  // How large the sum usually is, when what is added up does not cancel.
+  [[nodiscard]] double usual_size() const { return total_ == 0.0 ? 0.0 : std::sqrt(squares_) / total_; }
   void finish(std::vector<double>& out, std::vector<double>& lse) const {
     for (const double s : sum_) out.push_back(total_ == 0.0 ? 0.0 : s / total_);
     lse.push_back(total_ == 0.0 ? -std::numeric_limits<double>::infinity() : maximum_ + std::log(total_));
@@ -69,6 +75,7 @@ class OnlineRow {
   std::vector<double> sum_;
   double maximum_ = -std::numeric_limits<double>::infinity();
   double total_ = 0.0;
+  double squares_ = 0.0;
 };
 
 TEST(MlaReference, EqualsSplitOnlineSoftmaxAndMerge) {
@@ -80,6 +87,7 @@ TEST(MlaReference, EqualsSplitOnlineSoftmaxAndMerge) {
     const KernelCase& c = batch.kernel_case;
     std::vector<double> out;
     std::vector<double> lse;
+    std::vector<double> sizes;
     for (std::int64_t b = 0; b < c.num_requests(); ++b) {
       const std::int64_t seqlen = c.cache_seqlens[static_cast<std::size_t>(b)];
       for (std::int64_t h = 0; h < c.num_q_heads; ++h) {
@@ -104,11 +112,14 @@ TEST(MlaReference, EqualsSplitOnlineSoftmaxAndMerge) {
           all.merge(part);
         }
         all.finish(out, lse);
+        sizes.push_back(all.usual_size());
       }
     }
     const auto want = reference::mla_decode(batch);
     expect_near(out, want[0].values, 1e-11);
     expect_near(lse, want[1].values, 1e-11);
+    EXPECT_EQ(want[2].name, row_sizes_of("out"));
+    expect_near(sizes, want[2].values, 1e-11);
   }
 }
 
@@ -165,6 +176,7 @@ TEST(PagedReference, EqualsSplitOnlineSoftmaxWithWindowSinkAndCap) {
     const KernelCase& c = batch.kernel_case;
     std::vector<double> out;
     std::vector<double> lse;
+    std::vector<double> sizes;
     for (std::int64_t b = 0; b < c.num_requests(); ++b) {
       const std::int64_t seqlen = c.cache_seqlens[static_cast<std::size_t>(b)];
       for (std::int64_t h = 0; h < c.num_q_heads; ++h) {
@@ -188,12 +200,26 @@ TEST(PagedReference, EqualsSplitOnlineSoftmaxWithWindowSinkAndCap) {
         }
         all.merge(second);
         all.finish(out, lse);
+        sizes.push_back(all.usual_size());
       }
     }
     const auto want = reference::paged_decode(batch);
     expect_near(out, want[0].values, 1e-11);
     expect_near(lse, want[1].values, 1e-11);
+    EXPECT_EQ(want[2].name, row_sizes_of("out"));
+    expect_near(sizes, want[2].values, 1e-11);
   }
+}
+
+// A value that is no number is one in the output, too; the size of the row is that of the others.
+TEST(PagedReference, TheSizeOfARowIsThatOfItsFiniteValues) {
+  SampleBatch batch =
+      batch_of("paged_decode --dtype fp32 --heads 1 --kv-heads 1 --head-dim 4 --page 16 --cache-seqlens 1");
+  Tensor& values = batch.inputs[2];
+  const std::int64_t row = reference::token_slot(batch, 0, 0) * 4;
+  const double kinds[] = {3.0, std::numeric_limits<double>::infinity(), 4.0, std::numeric_limits<double>::quiet_NaN()};
+  for (std::int64_t d = 0; d < 4; ++d) values.set(row + d, kinds[d]);
+  EXPECT_EQ(reference::paged_decode(batch)[2].values, std::vector<double>{5.0});
 }
 
 // The pages that were handed out, against what the token rows say.
@@ -258,7 +284,7 @@ TEST(LocalReference, EqualsAttentionOverVirtualBatches) {
     const auto want = reference::local_decode(batch);
     for (std::size_t i = 0; i < seqlens.size(); ++i) {
       const auto b = static_cast<std::int64_t>(i);  // the empty request, if any, is the last
-      EXPECT_EQ(want[3].values[i], static_cast<double>(virtual_batches.seqlens_k[i]));
+      EXPECT_EQ(want[4].values[i], static_cast<double>(virtual_batches.seqlens_k[i]));
       for (std::int64_t h = 0; h < c.num_q_heads; ++h) {
         OnlineRow row(c.head_dim);
         for (std::int64_t t = 0; t < virtual_batches.seqlens_k[i]; ++t) {
