@@ -29,7 +29,8 @@ void plan_indices(const PlanContext& context, Plan& plan) {
   c.kernel = "kv_indices";
   plan.kernels.push_back({"kv_indices", pages_text(shape) + ": an index a token", planned_cases(c)});
   if (shape.decode_backend != "aiter" || !context.model.is_mla() || shape.page_size == 1) return;
-  // What SGLang did before 0.5.13: the buffer got an entry a page, and the planner was told that an index is a page.
+  // What SGLang did before 0.5.13: the buffer got an entry a page, and the planner was told that an index is a page and
+  // a tile max(128, page) tokens.
   KernelCase by_page = c;
   by_page.sizing = Granularity::kPage;
   by_page.must_fail = true;
@@ -37,8 +38,9 @@ void plan_indices(const PlanContext& context, Plan& plan) {
   prefix.index_block = shape.page_size;
   prefix.must_fail = true;
   plan.kernels.push_back({"kv_indices",
-                          pages_text(shape) + ": before 0.5.13 the buffer had an entry a page and was overrun, and the "
-                                              "work plan covered a prefix; both are run and must be refused",
+                          pages_text(shape) + ": before 0.5.13 the buffer had an entry a page and was overrun, with "
+                                              "unified attention, too, and the work plan covered a prefix; both are "
+                                              "run and must be refused",
                           {by_page, prefix}});
 }
 

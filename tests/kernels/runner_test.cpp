@@ -51,6 +51,29 @@ TEST(Runner, AKernelThatDoesNotBuildReportsTheCompilersLog) {
   EXPECT_EQ(missing->worst(), VerdictWord::kError);
 }
 
+// sgl-project/sglang#25556: one key in a page's worth is covered, in tiles of max(128, page) tokens taken for pages;
+// and the buffer that graphs capture holds as many tokens as it has blocks.
+TEST(Runner, WhatAiterDidWithPagesIsToldByWhatItBreaks) {
+  PREFLIGHT_NEEDS_DEVICE();
+  struct Row {
+    const char* line;
+    const char* reason;
+  };
+  constexpr const char* kOverrun = "wrote outside the buffer of kv_indices";
+  for (const Row& row :
+       {Row{"--page 64 --index-block 64 --cache-seqlens 300", "tiles[0,2,1] is 5, expected 300: off by 295"},
+        Row{"--page 256 --index-block 256 --cache-seqlens 300", "tiles[0,2,1] is -1, expected 300: off by 301"},
+        Row{"--page 64 --index-block 1 --cache-seqlens 300", ""},
+        Row{"--max-batch 3 --context 4096 --sizing page --cache-seqlens 100,60,32", ""},
+        Row{"--max-batch 3 --context 4096 --sizing page --cache-seqlens 100,60,33", kOverrun},
+        Row{"--max-batch 3 --context 4096 --sizing token --cache-seqlens 100,60,33", ""}}) {
+    const auto report = run_case(std::string("kv_indices ") + row.line, {}, {});
+    ASSERT_TRUE(report.has_value()) << report.error().text();
+    EXPECT_EQ(report->cases.front().verdict.reason, row.reason) << row.line;
+    EXPECT_EQ(report->worst(), *row.reason == '\0' ? VerdictWord::kPass : VerdictWord::kFail) << row.line;
+  }
+}
+
 TEST(Runner, AWriteOutsideTheBufferBreaksTheCanary) {
   PREFLIGHT_NEEDS_DEVICE();
   const auto report =
