@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <set>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "src/sample/page_pool.h"
 #include "src/sample/random.h"
 #include "src/sample/regime.h"
+#include "src/sample/rows.h"
 #include "src/sample/samples.h"
 
 namespace preflight {
@@ -156,6 +158,33 @@ TEST(Random, IsAFunctionOfSeedStreamAndIndexWithUnitVariance) {
   }
   EXPECT_NEAR(sum / kCount, 0.0, 0.01);
   EXPECT_NEAR(squares / kCount, 1.0, 0.02);
+}
+
+// A row at once is rounded as one number after the other: ties, both zeros, subnormals, what overflows, what is none.
+TEST(SampleRows, AreRoundedAsNumbersAre) {
+  std::vector<std::vector<double>> rows{{0.0, -0.0, 1.0, -1.0, 1.0 + 0x1p-8, 1.0 + 3 * 0x1p-8, 1.0 + 0x1p-8 + 0x1p-40},
+                                        {0x1p-126, -0x1p-126, 0x1.fffp-127, 0x1p127, 0x1.ffp126, -0x1.fep127},
+                                        {1.0, 0x1p-133, 2.0},
+                                        {1.0, 0x1p-200, 2.0},
+                                        {1.0, 0x1.ffp127, 1e300},
+                                        {std::numeric_limits<double>::infinity(), 1.0, -2.0},
+                                        {3.0, std::numeric_limits<double>::quiet_NaN(), -2.0}};
+  const sample::Random random(1, "rows");
+  for (const double gain : {1e-30, 1.0, 1e30}) {
+    std::vector<double>& row = rows.emplace_back();
+    for (int i = 0; i < 10000; ++i) row.push_back(gain * random.normal(i));
+  }
+  for (const DType type : {DType::kBf16, DType::kF16, DType::kF32, DType::kFp8E4M3, DType::kFp8E5M2}) {
+    for (const std::vector<double>& row : rows) {
+      constexpr std::int64_t kBefore = 3;
+      const auto n = static_cast<std::int64_t>(row.size());
+      Tensor one_by_one("x", type, {n + kBefore});
+      Tensor at_once = one_by_one;
+      for (std::int64_t i = 0; i < n; ++i) one_by_one.set(kBefore + i, row[static_cast<std::size_t>(i)]);
+      sample::set_row(at_once, kBefore, row);
+      EXPECT_EQ(at_once.bytes, one_by_one.bytes) << name_of(type) << ' ' << row.front() << ' ' << row[1];
+    }
+  }
 }
 
 KernelCase case_of(std::string_view line) { return parse_case(line).value(); }

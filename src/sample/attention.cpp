@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -9,6 +11,7 @@
 #include "src/sample/page_pool.h"
 #include "src/sample/random.h"
 #include "src/sample/regime.h"
+#include "src/sample/rows.h"
 #include "src/sample/sample_size.h"
 #include "src/sample/samples.h"
 
@@ -39,6 +42,12 @@ Tensor queries(const KernelCase& kernel_case, const char* name, std::int64_t dim
   return q;
 }
 
+// A division takes as long as drawing a number, and most caches have no scale.
+void divide(std::span<double> row, double scale) {
+  if (scale == 1.0) return;
+  for (double& value : row) value /= scale;
+}
+
 // Value of dimension d of a key: N(0,1) plus as much of the direction as lifts every score by lift(t).
 class KeyFill {
  public:
@@ -54,13 +63,28 @@ class KeyFill {
   [[nodiscard]] double steering(std::int64_t t, std::int64_t seqlen) const {
     return regime_.steered ? regime_.lift(case_, t, seqlen) * per_lift_ : 0.0;
   }
-  [[nodiscard]] double plain(std::int64_t element) const { return regime_.key_gain * random_.normal(element); }
-  // A dimension that the steering vector has.
-  [[nodiscard]] double steered(std::int64_t element, std::int64_t d, double steer) const {
-    return plain(element) + steer * signs_[static_cast<std::size_t>(d)];
+  void plain_row(std::int64_t first, std::span<double> row) const {
+    for (double& value : row) value = plain(first++);
+  }
+  // Of the dimensions that the steering vector has.
+  void steered_row(std::int64_t first, double steer, std::span<double> row) const {
+    for (std::size_t d = 0; d < row.size(); ++d) row[d] = plain(first++) + steer * signs_[d];
+  }
+  // Those of all heads that a slot of [pages, page_size, heads, dims] has.
+  void slot(std::int64_t slot, double steer, Tensor& keys) const {
+    std::vector<double> row(signs_.size());
+    const auto dims = static_cast<std::int64_t>(row.size());
+    const std::int64_t width = case_.num_kv_heads * dims;
+    for (std::int64_t first = slot * width; first < (slot + 1) * width; first += dims) {
+      steered_row(first, steer, row);
+      divide(row, case_.k_scale);
+      set_row(keys, first, row);
+    }
   }
 
  private:
+  [[nodiscard]] double plain(std::int64_t element) const { return regime_.key_gain * random_.normal(element); }
+
   const KernelCase& case_;
   Regime regime_;
   Random random_;
@@ -74,19 +98,32 @@ class ValueFill {
  public:
   explicit ValueFill(const KernelCase& kernel_case)
       : random_(kernel_case.seed, "values"),
+        width_(static_cast<std::size_t>(kernel_case.num_kv_heads * kernel_case.value_dim())),
         scale_(kernel_case.v_scale),
         has_ends_(size_of(kernel_case.cache_dtype()) == 1 && kernel_case.inputs == Inputs::kPeaked),
         format_(kernel_case.cache_dtype() == DType::kFp8E4M3 ? kE4M3Format : kE5M2Format) {}
 
-  [[nodiscard]] double operator()(std::int64_t element) const {
-    constexpr std::int64_t kOneIn = 61;
-    if (has_ends_ && element % kOneIn == 0) return random_.sign(element) * format_.max();
-    if (has_ends_ && element % kOneIn == 1) return random_.sign(element) * format_.decode(1);
-    return random_.normal(element) / scale_;
+  void slot(std::int64_t slot, Tensor& values) const {
+    std::vector<double> row(width_);
+    const std::int64_t first = slot * static_cast<std::int64_t>(width_);
+    for (std::size_t i = 0; i < width_; ++i) row[i] = random_.normal(first + static_cast<std::int64_t>(i));
+    divide(row, scale_);
+    if (has_ends_) set_ends(first, row);
+    set_row(values, first, row);
   }
 
  private:
+  void set_ends(std::int64_t first, std::span<double> row) const {
+    constexpr std::int64_t kOneIn = 61;
+    for (double& value : row) {
+      const std::int64_t element = first++;
+      if (element % kOneIn == 0) value = random_.sign(element) * format_.max();
+      if (element % kOneIn == 1) value = random_.sign(element) * format_.decode(1);
+    }
+  }
+
   Random random_;
+  std::size_t width_;  // values of all heads of a token
   double scale_;
   bool has_ends_;
   SmallFloat format_;
@@ -135,14 +172,17 @@ Result<SampleBatch> mla_decode(const KernelCase& kernel_case) {
   // Latent first, rotary part behind it; the values are the latent.
   Tensor cache("kv_cache", kernel_case.cache_dtype(), {pool->num_pages(), kernel_case.page_size, row});
   const KeyFill fill(kernel_case, rope);
+  std::vector<double> row_numbers(static_cast<std::size_t>(row));
+  const std::span<double> numbers(row_numbers);
   for (std::int64_t b = 0; b < kernel_case.num_requests(); ++b) {
     const std::int64_t seqlen = kernel_case.cache_seqlens[static_cast<std::size_t>(b)];
     for (std::int64_t t = 0; t < seqlen; ++t) {
       if (!pool->first_owner(b, t)) continue;
       const std::int64_t base = pool->slot(b, t) * row;
       const double steer = fill.steering(t, seqlen);
-      for (std::int64_t d = 0; d < latent; ++d) cache.set(base + d, fill.plain(base + d));
-      for (std::int64_t d = latent; d < row; ++d) cache.set(base + d, fill.steered(base + d, d - latent, steer));
+      fill.plain_row(base, numbers.first(static_cast<std::size_t>(latent)));
+      fill.steered_row(base + latent, steer, numbers.subspan(static_cast<std::size_t>(latent)));
+      set_row(cache, base, numbers);
       if (has_no_score(kernel_case, b, t, seqlen)) cache.set(base + b % row, kNoNumber);
     }
   }
@@ -179,15 +219,8 @@ Result<SampleBatch> paged_decode(const KernelCase& kernel_case) {
       const std::int64_t t = first + token;
       if (!pool->first_owner(b, t)) return;
       const std::int64_t slot = pool->slot(b, t);
-      const double steer = fill.steering(t, seqlen);
-      for (std::int64_t base = slot * kv_heads * dim; base < (slot + 1) * kv_heads * dim; base += dim) {
-        for (std::int64_t d = 0; d < dim; ++d) {
-          keys.set(base + d, fill.steered(base + d, d, steer) / kernel_case.k_scale);
-        }
-      }
-      for (std::int64_t i = slot * kv_heads * value_dim; i < (slot + 1) * kv_heads * value_dim; ++i) {
-        values.set(i, value_fill(i));
-      }
+      fill.slot(slot, fill.steering(t, seqlen), keys);
+      value_fill.slot(slot, values);
       if (has_no_score(kernel_case, b, token, seqlen - first)) {
         keys.set((slot * kv_heads + (b + 1) % kv_heads) * dim + b % dim, kNoNumber);
       }

@@ -25,10 +25,13 @@ class Random {
   [[nodiscard]] std::uint64_t bits(std::int64_t index) const { return mix(state_ ^ static_cast<std::uint64_t>(index)); }
   // Mean 0, standard deviation 1.
   [[nodiscard]] double normal(std::int64_t index) const {
+    constexpr std::uint64_t kEveryOther = 0x0000FFFF0000FFFFULL;  // of the four numbers of 16 bits
     const std::uint64_t b = bits(index);
-    const std::uint64_t sum = (b & 0xFFFFU) + ((b >> 16U) & 0xFFFFU) + ((b >> 32U) & 0xFFFFU) + (b >> 48U);
+    const std::uint64_t pairs = (b & kEveryOther) + ((b >> 16U) & kEveryOther);
+    const auto sum = static_cast<std::int64_t>((pairs & 0xFFFFFFFFU) + (pairs >> 32U));
+    constexpr std::int64_t kMean = 2 * 65535;
     constexpr double kRoot3 = 1.7320508075688772;
-    return (static_cast<double>(sum) / 65535.0 - 2.0) * kRoot3;
+    return static_cast<double>(sum - kMean) * (kRoot3 / 65535.0);
   }
   [[nodiscard]] double uniform(std::int64_t index) const {  // [0, 1)
     return static_cast<double>(bits(index) >> 11U) * 0x1p-53;
