@@ -48,7 +48,7 @@ std::vector<KernelCase> regime_cases(const KernelCase& base) {
   // Lengths around a wide window take seconds in all regimes. What the window has to do with, those have that look at
   // its edge or run past it in splits; the others are about numbers and pages, which shorter sequences have, too.
   const bool is_wide = base.window > kLongSequence;
-  if (is_wide) cases.front().cache_seqlens = {base.window + 1, longest};
+  if (is_wide) cases.front().cache_seqlens = {longest};
   const auto brief = is_wide ? edge_seqlens(base.page_size) : base.cache_seqlens;
   const auto split = windowed ? std::vector<std::int64_t>{1, 0, longest} : split_seqlens(base.page_size);
   add(Inputs::kMid, 3, split);
@@ -63,7 +63,7 @@ std::vector<KernelCase> regime_cases(const KernelCase& base) {
   drift.table_columns = drift.columns() + kSpareColumns;
   add(Inputs::kLast, base.kv_splits, brief);
   add(windowed ? Inputs::kEdge : Inputs::kPage, 4,
-      is_wide ? std::vector<std::int64_t>{base.window, base.window + 2} : base.cache_seqlens);
+      is_wide ? std::vector<std::int64_t>{base.window + 1, base.window + 2} : base.cache_seqlens);
   add(Inputs::kFlat, base.kv_splits, {is_wide ? kLongSequence : std::max(kLongSequence, longest)});
   return cases;
 }
