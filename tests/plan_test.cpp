@@ -69,6 +69,8 @@ TEST(Plan, LatentAttentionRunsUnsplitWithTheModelsScaleAndHeadsPerRank) {
   EXPECT_EQ(c.softmax_scale, 0.1352337788608801);
   EXPECT_EQ(c.cache_seqlens, (std::vector<std::int64_t>{1, 63, 64, 65, 161}));
   EXPECT_EQ(plan.sizes.attention_tp, 8);
+  EXPECT_EQ(plan.sizes.num_q_heads, 16);
+  EXPECT_EQ(plan.sizes.num_kv_heads, 1);
   EXPECT_EQ(plan.sizes.page_table_columns, 2560);
   EXPECT_EQ(plan.sizes.padded_columns, 2560);
   EXPECT_FALSE(plan.sizes.workspace_bytes.has_value());  // nothing is known of this release's
@@ -286,6 +288,35 @@ TEST(Plan, AHybridRunsTheDeltaRuleTheRotationAndPagedAttention) {
   EXPECT_EQ(print_case(plan.kernels[6].cases.front()), "gated_delta_chunk --v-heads 32 --tp 4 --query-lens 5 --l2norm");
   EXPECT_EQ(print_case(plan.kernels[7].cases.front()),
             "mrope --tokens 17 --heads 4 --head-dim 256 --rotary 64 --sections 11,11,10 --interleaved");
+}
+
+TEST(Plan, AStateIsGatheredWhereThereAreRanksAndAConvolutionRunsWhereItHasTaps) {
+  ModelFacts model = qwen();
+  model.num_attention_heads = 32;
+  const auto kernels = [&](int ranks, int taps) {
+    model.hf_text_config = Value::dict({{"linear_num_key_heads", 16},
+                                        {"linear_num_value_heads", 32},
+                                        {"linear_key_head_dim", 128},
+                                        {"linear_value_head_dim", 128},
+                                        {"linear_conv_kernel_dim", taps}});
+    Names names = kernels_of(derive_plan(launch_of(model, {{Field::tp_size, ranks}})));
+    std::erase_if(names, [](const std::string& n) { return n == "paged_decode" || n == "page_table"; });
+    return names;
+  };
+  EXPECT_EQ(kernels(1, 4), (Names{"causal_conv1d", "gated_delta_step", "gated_delta_chunk"}));
+  EXPECT_EQ(kernels(2, 2),
+            (Names{"causal_conv1d", "gated_delta_step", "gated_delta_step", "gated_delta_chunk", "gated_delta_chunk"}));
+  EXPECT_EQ(kernels(1, 1), (Names{"gated_delta_step", "gated_delta_chunk"}));
+}
+
+TEST(Plan, TypesGoByTheirNames) {
+  for (const auto& [name, type] :
+       {std::pair{"bfloat16", DType::kBf16}, std::pair{"bf16", DType::kBf16}, std::pair{"float16", DType::kF16},
+        std::pair{"half", DType::kF16}, std::pair{"float32", DType::kF32}, std::pair{"float", DType::kF32}}) {
+    const Plan plan = derive_plan(launch_of(qwen(), {{Field::dtype, name}}));
+    ASSERT_FALSE(plan.kernels.empty()) << name;
+    EXPECT_EQ(plan.kernels.front().cases.front().dtype, type) << name;
+  }
 }
 
 TEST(Plan, LayersWithAStateThatNoKernelComputesAreNamed) {

@@ -42,6 +42,7 @@ TEST_P(Regimes, SplitInEveryWayThatDiffers) {
   bool last_has_pages = false;
   bool last_is_empty = false;
   bool fewer_pages_than_splits = false;
+  bool one_token_behind = false;  // of a last page, among pages that no splits share evenly
   std::set<std::int64_t> counts;
   for (const KernelCase& c : plan::regime_cases(base_of(GetParam()))) {
     counts.insert(c.kv_splits);
@@ -52,6 +53,8 @@ TEST_P(Regimes, SplitInEveryWayThatDiffers) {
       last_has_pages = last_has_pages || pages_of(pages, c.kv_splits, c.kv_splits - 1) > 1;
       last_is_empty = last_is_empty || pages_of(pages, c.kv_splits, c.kv_splits - 1) == 0;
       fewer_pages_than_splits = fewer_pages_than_splits || pages < c.kv_splits;
+      one_token_behind = one_token_behind ||
+                         ((pages - 1) * c.page_size + 1 == seqlen && pages > c.kv_splits && pages % c.kv_splits != 0);
     }
   }
   EXPECT_EQ(counts, (std::set<std::int64_t>{1, 2, 3, 4, 8}));
@@ -59,6 +62,7 @@ TEST_P(Regimes, SplitInEveryWayThatDiffers) {
   EXPECT_TRUE(last_has_pages);
   EXPECT_TRUE(last_is_empty);
   EXPECT_TRUE(fewer_pages_than_splits);
+  EXPECT_TRUE(one_token_behind);
 }
 
 TEST_P(Regimes, HaveAnEmptyRequestASharedPrefixAndATableWiderThanAnyRequest) {

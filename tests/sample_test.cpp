@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "preflight/kernel.h"
 #include "preflight/kernel_run.h"
+#include "preflight/sizing.h"
 #include "src/sample/convolution.h"
 #include "src/sample/page_pool.h"
 #include "src/sample/random.h"
@@ -92,6 +94,20 @@ TEST(CaseLine, ReadsBackWhateverANumberIs) {
     ASSERT_TRUE(again.has_value()) << print_case(c);
     EXPECT_EQ(*again, c) << print_case(c);
   }
+}
+
+TEST(CaseLine, SplitsOfZeroAreThoseTheKernelChoosesForTheTable) {
+  const auto c = parse_case("mla_decode --heads 16 --kv-splits 0 --cache-seqlens 8192,1");
+  ASSERT_TRUE(c.has_value()) << c.error().text();
+  EXPECT_EQ(c->kv_splits, sizing::mla_auto_splits(2, 16, 8192, 64));
+  EXPECT_NE(c->kv_splits, sizing::mla_auto_splits(2, 16, 64, 64));
+}
+
+TEST(CaseFile, WhatALineEndsWithIsNoPartOfIt) {
+  const auto cases =
+      parse_cases("mla_decode --cache-seqlens 3 \t \r\nmla_decode --page 16\t\r\nmla_decode --seed 9 \n", "f");
+  ASSERT_TRUE(cases.has_value()) << cases.error().text();
+  EXPECT_EQ(cases->size(), 3U);
 }
 
 TEST(CaseFile, BracesStandForEveryCombination) {
@@ -227,6 +243,120 @@ TEST(PagePool, ATableTooNarrowIsRefused) {
   const auto pool = sample::PagePool::make(case_of("mla_decode --page 16 --cache-seqlens 33 --table-columns 2"));
   ASSERT_FALSE(pool.has_value());
   EXPECT_EQ(pool.error().message, "a sequence of 33 tokens needs 3 pages, the table has 2 columns");
+  EXPECT_FALSE(
+      sample::PagePool::make(case_of("mla_decode --page 16 --cache-seqlens 17 --table-columns 1")).has_value());
+}
+
+// Kernel and reference read the same tensors: what is not there is the same none to both, and no judge can tell.
+TEST(SampleBatch, WhatEveryKernelReadsIsDrawn) {
+  struct Row {
+    const char* line;
+    std::vector<const char*> inputs;
+  };
+  for (const Row& row : {Row{"mla_decode --heads 2 --cache-seqlens 3", {"q_nope", "q_rope"}},
+                         Row{"paged_decode --heads 2 --sinks --cache-seqlens 3", {"q", "sinks"}},
+                         Row{"merge_state --tokens 5 --empty 0", {"v_a", "v_b", "s_a", "s_b"}},
+                         Row{"mrope --tokens 5 --heads 2 --sections 24,20,20", {"query", "key"}},
+                         Row{"gated_delta_step --query-lens 3,1", {"q", "k", "v", "a", "b", "a_log", "dt_bias"}},
+                         Row{"gated_delta_chunk --query-lens 70,1", {"q", "k", "v", "g", "beta"}},
+                         Row{"causal_conv1d --query-lens 3,1", {"x", "weight", "bias"}}}) {
+    const KernelCase c = case_of(row.line);
+    const auto batch = find_kernel(c.kernel)->sample(c);
+    ASSERT_TRUE(batch.has_value()) << batch.error().text();
+    for (const char* name : row.inputs) {
+      const std::vector<double> values = batch->input(name).to_doubles();
+      EXPECT_TRUE(std::ranges::all_of(values, [](double v) { return std::isfinite(v); })) << row.line << ' ' << name;
+    }
+  }
+}
+
+// As large as the regime says and as often up as down: rows alike could not tell heads and requests apart.
+TEST(SampleBatch, QueriesAreDrawnAroundZero) {
+  for (const auto& [inputs, gain] :
+       {std::pair{"mid", 1.0}, std::pair{"flat", 0.1}, std::pair{"peaked", 100.0}, std::pair{"drift", 1.4142}}) {
+    const KernelCase c = case_of(std::string("paged_decode --dtype fp32 --cache-seqlens 1,1 --inputs ") + inputs);
+    const auto batch = sample::paged_decode(c);
+    const std::vector<double> q = batch->input("q").to_doubles();
+    double sum = 0.0;
+    double squares = 0.0;
+    for (const double v : q) {
+      sum += v;
+      squares += v * v;
+    }
+    const auto n = static_cast<double>(q.size());
+    EXPECT_NEAR(sum / n, 0.0, 0.2 * gain) << inputs;
+    EXPECT_NEAR(std::sqrt(squares / n), gain, 0.1 * gain) << inputs;
+  }
+}
+
+TEST(SampleBatch, RotationsHaveTheAnglesOfTheirPositions) {
+  const KernelCase c = case_of("mrope --dtype fp32 --tokens 9 --heads 1 --head-dim 32 --rotary 16 --sections 4,2,2");
+  const auto batch = sample::mrope(c);
+  const Tensor& positions = batch->input("positions");
+  const Tensor& angles = batch->input("cos_sin");
+  for (std::int64_t i = 0; i < positions.count(); ++i) {
+    const std::int64_t p = positions.get_int(i);
+    for (std::int64_t j = 0; j < 8; ++j) {
+      const double angle = static_cast<double>(p) / std::pow(10000.0, static_cast<double>(j) / 8.0);
+      EXPECT_NEAR(angles.get(p * 16 + j), std::cos(angle), 1e-6) << p << ' ' << j;
+      EXPECT_NEAR(angles.get(p * 16 + 8 + j), std::sin(angle), 1e-6) << p << ' ' << j;
+    }
+  }
+}
+
+TEST(SampleBatch, TheBuildersAreGivenTheSlotOfEveryToken) {
+  const KernelCase c = case_of("kv_indices --page 16 --cache-seqlens 17,0,40");
+  const auto batch = sample::kv_indices(c);
+  const auto pool = sample::PagePool::make(c);
+  const Tensor& tokens = batch->input("req_to_token");
+  for (std::int64_t b = 0; b < c.num_requests(); ++b) {
+    const std::int64_t first = batch->input("req_pool_indices").get_int(b) * tokens.shape[1];
+    for (std::int64_t t = 0; t < c.cache_seqlens[static_cast<std::size_t>(b)]; ++t) {
+      EXPECT_EQ(tokens.get_int(first + t), pool->slot(b, t)) << b << ' ' << t;
+    }
+  }
+}
+
+TEST(SampleBatch, TheHistoricTableHasAColumnAToken) {
+  const KernelCase c = case_of("local_decode --heads 1 --page 16 --chunk 32 --cache-seqlens 17,40 --table token");
+  const auto batch = sample::local_decode(c);
+  const auto pool = sample::PagePool::make(c);
+  const Tensor& table = batch->input("block_table");
+  ASSERT_EQ(table.shape, (std::vector<std::int64_t>{2, 48}));
+  for (std::int64_t b = 0; b < 2; ++b) {
+    for (std::int64_t t = 0; t < 48; ++t) {
+      const bool owned = t < c.cache_seqlens[static_cast<std::size_t>(b)];
+      EXPECT_EQ(table.get_int(b * 48 + t), owned ? pool->slot(b, t) % pool->num_pages() : 0) << b << ' ' << t;
+    }
+  }
+}
+
+// Of rows that the kernel normalises some are 0, some so small that the epsilon weighs as much; none beside its like.
+TEST(SampleBatch, RowsToBeNormalisedAreNowAndThenZeroOrTiny) {
+  const auto batch = sample::gated_delta_chunk(case_of("gated_delta_chunk --heads 2 --query-lens 40,5 --l2norm"));
+  for (const char* name : {"q", "k"}) {
+    const Tensor& rows = batch->input(name);
+    const std::int64_t dim = rows.shape.back();
+    int counts[3] = {};
+    int before = 2;
+    for (std::int64_t first = 0; first < rows.count(); first += dim) {
+      double square = 0.0;
+      for (std::int64_t i = first; i < first + dim; ++i) square += rows.get(i) * rows.get(i);
+      const int kind = square == 0.0 ? 0 : square < 1e-4 ? 1 : 2;
+      EXPECT_TRUE(kind == 2 || kind != before) << name << ' ' << first / dim;
+      before = kind;
+      ++counts[kind];
+    }
+    EXPECT_GT(counts[0], 4) << name;
+    EXPECT_GT(counts[1], 8) << name;
+    EXPECT_GT(counts[2], 60) << name;
+  }
+}
+
+TEST(Regime, AWindowOfNothingBeforeSeesTheLastTokenAlone) {
+  EXPECT_EQ(sample::first_visible(case_of("paged_decode --window 0 --cache-seqlens 9"), 9), 8);
+  EXPECT_EQ(sample::first_visible(case_of("paged_decode --window 3 --cache-seqlens 9"), 9), 5);
+  EXPECT_EQ(sample::first_visible(case_of("paged_decode --cache-seqlens 9"), 9), 0);
 }
 
 TEST(SampleBatch, MemoryNobodyOwnsIsNaN) {

@@ -52,7 +52,7 @@ SampleSize index_size(const KernelCase& c, double longest, double made) {
 }
 
 double delta_requests(const KernelCase& c) {
-  return static_cast<double>(c.query_lens.size()) + real(c.padded) + kRowsOfNobody;
+  return static_cast<double>(c.query_lens.size()) + kRowsOfNobody;
 }
 
 double new_tokens(const KernelCase& c) {

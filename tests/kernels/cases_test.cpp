@@ -115,12 +115,26 @@ TEST(KernelTable, AMergeIsAllowedWhatItsLargestSumExplains) {
 
 // What is counted before a sample is made is what its tensors then have, but for what does not grow with the case.
 TEST(KernelTable, ASampleIsAsLargeAsWasCounted) {
-  for (const char* line :
-       {"mla_decode --heads 16 --cache-seqlens 1x500", "paged_decode --kv-heads 4 --page 128 --cache-seqlens 1x300",
-        "local_decode --cache-seqlens 9000x3", "page_table --cache-seqlens 3000x40",
-        "kv_indices --cache-seqlens 3000x40", "merge_state --tokens 3000",
-        "mrope --tokens 3000 --heads 64 --kv-heads 1", "gated_delta_step --query-lens 1x40",
-        "causal_conv1d --query-lens 3000", "gated_delta_chunk --query-lens 3000"}) {
+  for (const char* line : {"mla_decode --heads 16 --cache-seqlens 1x500",
+                           "paged_decode --kv-heads 4 --page 128 --cache-seqlens 1x300",
+                           "page_table --page 64 --cache-seqlens 64x4000",
+                           "kv_indices --max-batch 4000 --page 512 --cache-seqlens 5",
+                           "merge_state --tokens 40 --heads 9 --head-dim 512",
+                           "mrope --tokens 5 --heads 1 --kv-heads 1 --head-dim 256",
+                           "gated_delta_step --query-lens 200",
+                           "gated_delta_step --query-lens 1x9 --padded 3",
+                           "causal_conv1d --query-lens 1x200",
+                           "causal_conv1d --query-lens 2 --window 400",
+                           "gated_delta_chunk --query-lens 1x20",
+                           "gated_delta_chunk --chunk-size 16 --query-lens 200",
+                           "local_decode --cache-seqlens 9000x3",
+                           "page_table --cache-seqlens 3000x40",
+                           "kv_indices --cache-seqlens 3000x40",
+                           "merge_state --tokens 3000",
+                           "mrope --tokens 3000 --heads 64 --kv-heads 1",
+                           "gated_delta_step --query-lens 1x40",
+                           "causal_conv1d --query-lens 3000",
+                           "gated_delta_chunk --query-lens 3000"}) {
     const auto kernel_case = parse_case(line);
     ASSERT_TRUE(kernel_case.has_value()) << kernel_case.error().text();
     const auto batch = find_kernel(kernel_case->kernel)->sample(*kernel_case);
@@ -133,8 +147,35 @@ TEST(KernelTable, ASampleIsAsLargeAsWasCounted) {
       made += count * static_cast<double>(size_of(output.dtype));
     }
     const double counted = find_kernel(kernel_case->kernel)->sample_size(*kernel_case).bytes;
-    EXPECT_GT(counted, 0.6 * made) << line;
-    EXPECT_LT(counted, 1.7 * made) << line;
+    EXPECT_GT(counted, 0.9 * made) << line;
+    EXPECT_LT(counted, 1.1 * made) << line;
+  }
+}
+
+// And what the reference keeps and multiplies is what it has then, and what the kernel's own count of operations says.
+TEST(KernelTable, AReferenceIsAsLargeAsWasCounted) {
+  for (const char* line :
+       {"mla_decode --heads 16 --cache-seqlens 1x50,100",
+        "paged_decode --kv-heads 4 --page 128 --cache-seqlens 1x9,400",
+        "paged_decode --window 20 --cache-seqlens 300,200", "local_decode --cache-seqlens 90x3",
+        "page_table --cache-seqlens 300x40", "kv_indices --cache-seqlens 300x40", "merge_state --tokens 300",
+        "mrope --tokens 300 --heads 64 --kv-heads 1", "gated_delta_step --query-lens 1x40",
+        "gated_delta_step --query-lens 90", "causal_conv1d --query-lens 300", "causal_conv1d --query-lens 1x300",
+        "gated_delta_chunk --query-lens 100", "gated_delta_chunk --chunk-size 16 --query-lens 100",
+        "gated_delta_chunk --query-lens 1x9"}) {
+    const auto kernel_case = parse_case(line);
+    ASSERT_TRUE(kernel_case.has_value()) << kernel_case.error().text();
+    const Kernel& kernel = *find_kernel(kernel_case->kernel);
+    const auto batch = kernel.sample(*kernel_case);
+    ASSERT_TRUE(batch.has_value()) << batch.error().text();
+    const SampleSize counted = kernel.sample_size(*kernel_case);
+    double kept = 0.0;
+    for (const Expected& expected : kernel.reference(*batch)) kept += static_cast<double>(expected.values.size());
+    EXPECT_GT(counted.kept, 0.9 * kept) << line;
+    EXPECT_LT(counted.kept, 2.1 * kept) << line;
+    const double multiplied = kernel.work(*kernel_case).flops / 2.0;
+    EXPECT_GE(counted.products, 0.6 * multiplied) << line;
+    EXPECT_LE(counted.products, 3.0 * multiplied) << line;
   }
 }
 
