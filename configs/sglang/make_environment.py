@@ -4,8 +4,19 @@
 FOLDER holds one folder per SGLang release with the installed package in it (FOLDER/0.5.23/sglang). A line of the result
 is a name SGLANG_… or SGL_… that the release's Python files mention, with the releases that do: first-last, several
 spans where it went and came back. A name that ends in "_" is a beginning to which the code adds the rest. A name that a
-release only warns about has ">" behind its spans, with the first such release and what to use instead, where
-SGLang says so. Regenerate it when a release is added.
+release only warns about has ">" at the end, with the first such release and what to use instead, where SGLang says so.
+
+Between them stands how the name's value is read, "=KIND:DEFAULT@SPANS", for each span that has another kind or default;
+DEFAULT is empty where the code computes it. The kinds, of a value that is none:
+
+  bool int float  a field of sglang.srt.environ: warned of, and the default is taken
+  one             get_bool_env_var: 1 and true in any case are true, all else is false
+  both            one place reads it as bool, another as one
+  number          get_int_env_var: the default is taken without a word
+  raises          int() or float() over the text: ValueError where it stands
+
+Names that only the servers of images and videos, tests and benchmarks read have no kind. Regenerate the file when a
+release is added.
 """
 import ast
 import pathlib
@@ -42,6 +53,90 @@ def deprecated(tree):
     return out
 
 
+FIELDS = {"EnvBool": "bool", "EnvInt": "int", "EnvFloat": "float"}
+ELSEWHERE = ("multimodal_gen", "test", "benchmark", "lang")
+
+
+def constant(node, named):
+    """The default as Python prints it; "" where the code computes it."""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return str(named.get((node.value.id, node.attr), ""))
+    try:
+        return str(eval(compile(ast.Expression(node), "", "eval"), {"__builtins__": {}}))  # 128 * 1024, 2**31
+    except Exception:
+        return ""
+
+
+def declared(tree):
+    """{name: (kind, default)} of the typed fields; an old name of a field is read as the field is."""
+    named, out = {}, {}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ClassDef):
+            continue
+        for s in node.body:
+            if isinstance(s, ast.Assign) and isinstance(s.value, ast.Constant):
+                named[(node.name, s.targets[0].id)] = s.value.value
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.ClassDef) and node.name == "Envs"):
+            continue
+        for s in node.body:
+            if not (isinstance(s, ast.Assign) and isinstance(s.value, ast.Call) and s.value.args):
+                continue
+            kind = FIELDS.get(s.value.func.id.removesuffix("WithAlias"))
+            if kind is None:
+                continue
+            names = [s.targets[0].id] + [k.value.value for k in s.value.keywords if k.arg == "deprecated_name"]
+            out.update({name: (kind, constant(s.value.args[0], named)) for name in names})
+    return out
+
+
+def read_by_hand(tree, out):
+    """Adds {name: {reader: default}} of the places that do not ask a typed field."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        called = getattr(node.func, "id", getattr(node.func, "attr", ""))
+        if called in ("get_bool_env_var", "get_int_env_var") and node.args:
+            names, reader = texts_of(node.args[0]), "one" if "bool" in called else "number"
+            given = [*node.args[1:], *(k.value for k in node.keywords if k.arg == "default")]
+            default = constant(given[0], {}) if given else ("false" if reader == "one" else "0")
+        elif called in ("int", "float") and node.args:
+            inside = [n for n in ast.walk(node.args[0]) if isinstance(n, (ast.Call, ast.Subscript))]
+            if not any(ast.unparse(n).startswith(("os.getenv(", "os.environ")) for n in inside):
+                continue
+            names, reader = [t for t in texts_of(node.args[0]) if NAME.fullmatch(t)], "raises"
+            given = [n.args[1] for n in inside if isinstance(n, ast.Call) and len(n.args) > 1]
+            default = constant(given[0], {}) if given else ""
+        else:
+            continue
+        for name in names:
+            out.setdefault(name, {})[reader] = default
+
+
+def kinds_of(package):
+    """{name: "KIND:DEFAULT"} of one release."""
+    fields = declared(ast.parse((package / "srt" / "environ.py").read_text()))
+    by_hand, through_field = {}, set()
+    for file in package.rglob("*.py"):
+        if file.relative_to(package).parts[0] in ELSEWHERE:
+            continue
+        text = file.read_text(encoding="utf-8-sig", errors="replace")
+        through_field.update(re.findall(r"\b_?envs\.([A-Z0-9_]+)\b", text))
+        if re.search(r"env_var\(|os\.getenv|os\.environ", text):
+            read_by_hand(ast.parse(text), by_hand)
+    out = {}
+    for name in fields.keys() | by_hand.keys():
+        readers, field = by_hand.get(name, {}), fields.get(name)
+        if not NAME.fullmatch(name):
+            continue
+        if field and (name in through_field or not readers):
+            out[name] = f"both:{field[1]}" if field[0] == "bool" and "one" in readers else ":".join(field)
+        else:
+            reader = min(readers, key=["one", "number", "raises"].index)
+            out[name] = f"{reader}:{readers[reader]}"
+    return out
+
+
 def spans(having, releases):
     out = []
     for i, release in enumerate(releases):
@@ -57,20 +152,24 @@ def spans(having, releases):
 def main():
     folder, out = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     releases = sorted((p.name for p in folder.iterdir() if (p / "sglang").is_dir()), key=number)
-    having, old = {}, {}
+    having, old, kinds = {}, {}, {}
     for release in releases:
         package = folder / release / "sglang"
         gone = deprecated(ast.parse((package / "srt" / "environ.py").read_text()))
         for name, instead in gone.items():
             old.setdefault(name, [release, ""])
             old[name][1] = instead or old[name][1]
+        for name, kind in kinds_of(package).items():
+            kinds.setdefault(name, {}).setdefault(kind, set()).add(release)
         for file in package.rglob("*.py"):
             for name in set(NAME.findall(file.read_text(errors="replace"))):
                 having.setdefault(name, set()).add(release)
     lines = [f"# Environment variables that SGLang {releases[0]} to {releases[-1]} mentions: name, releases 0.5.N,",
+             "# how its value is read (=kind:default@releases; make_environment.py has the kinds),",
              "# then, of names that are only warned about, > the first such release and what to use instead."]
     for name, found in sorted(having.items()):
         line = f"{name} {spans(found, releases)}"
+        line += "".join(f" ={kind}@{spans(of, releases)}" for kind, of in kinds.get(name, {}).items())
         if name in old:
             first, instead = old[name]
             line += f" >{first.split('.')[2]}" + (f" {instead}" if instead else "")

@@ -1,5 +1,6 @@
-// EN: environment variables named SGLANG_… that the release does not read. What a name means there is decided in
-// environment_names.cpp, from the releases' own files.
+// EN: environment variables named SGLANG_… that the release does not read, or whose value it does not take. What a name
+// means there is decided in environment_names.cpp, from the releases' own files; values in environment_values.cpp.
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -7,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "src/rules/environment_names.h"
+#include "src/rules/environment_values.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
 #include "src/rules/remedy_words.h"
@@ -77,6 +79,28 @@ std::optional<Finding> platform_of_a_plugin(const LaunchFacts& f) {
   return Finding{.message = fmt::format("SGLANG_PLATFORM={} names a plugin, and SGLang brings none", chosen->second)};
 }
 
+// What the prefill side asks of a launch that stages its transfers, beside a model without MLA.
+std::string staging_refused(const LaunchFacts& f) {
+  if (f.model().is_mla()) return "an MLA model has no use for it";
+  if (f.before(17) || !f.is(Field::disaggregation_mode, "prefill")) return "";
+  const std::int64_t given = f.integer(Field::chunked_prefill_size, 0);
+  const std::int64_t chunk = given == 0 ? 8192 : given;
+  const std::int64_t page = std::max<std::int64_t>(1, f.integer(Field::page_size, 1));
+  if (chunk <= 0 || chunk % page != 0) {
+    return fmt::format("--chunked-prefill-size {} is no positive multiple of the page size, {}", given, page);
+  }
+  const bool staged = f.since(18) && f.is(Field::disaggregation_transfer_backend, "mooncake");
+  return f.pp() > 1 && !staged ? fmt::format("--pp-size {} is not staged", f.pp()) : "";
+}
+
+std::optional<Finding> staging_buffer(const LaunchFacts& f) {
+  constexpr const char* kName = "SGLANG_DISAGG_STAGING_BUFFER";
+  if (!f.env_on(kName) || !f.one_of(Field::disaggregation_mode, {"prefill", "decode"})) return std::nullopt;
+  const std::string why = staging_refused(f);
+  if (why.empty()) return std::nullopt;
+  return Finding{.message = fmt::format("{} ends the {} server: {}", kName, f.text(Field::disaggregation_mode), why)};
+}
+
 const Rule kRules[] = {
     {.id = "EN001",
      .severity = Severity::kWarning,
@@ -117,6 +141,50 @@ const Rule kRules[] = {
      .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_PLATFORM=xpu"}}},
      .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu"},
                    {.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_PLATFORM="}}}},
+    {.id = "EN004",
+     .severity = Severity::kWarning,
+     .summary = "an environment variable with a value that SGLang does not take",
+     .why = "A value that is no boolean or number is replaced by the default, with a warning in the log at most; some "
+            "variables know 1 and true alone.",
+     .fix = "a value of its kind",
+     .source = "sglang/srt/environ.py (EnvBool, EnvInt, EnvFloat), utils/common.py (get_bool_env_var, get_int_env_var)",
+     .need = RuleNeed::kNothing,
+     .check = value_not_taken,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_LOG_GC=on"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_INIT_NEW_TOKEN_RATIO=70%"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_LOG_GC=Yes"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_LOG_GC="}}}},
+    {.id = "EN005",
+     .summary = "an environment variable whose value ends the server",
+     .why = "int() or float() of its text raises ValueError while the server's modules are loaded.",
+     .fix = "a number",
+     .source = "sglang/srt/environ.py, entrypoints/http_server.py, managers/detokenizer_manager.py, "
+               "managers/schedule_policy.py, managers/scheduler.py, batch_overlap/operations.py",
+     .need = RuleNeed::kNothing,
+     .check = value_ends_the_server,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_HEALTH_CHECK_TIMEOUT=20s"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION="}}},
+     .quiet_on =
+         {{{.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_HEALTH_CHECK_TIMEOUT=60"},
+           {.model = "qwen3-0.6b", .args = "--device xpu --grpc-mode", .env = "SGLANG_HEALTH_CHECK_TIMEOUT=20s"}}}},
+    {.id = "EN006",
+     .summary = "staged transfers of a launch that SGLang does not stage",
+     .why = "RuntimeError while the scheduler of a prefill or decode server is built.",
+     .remedies = {unset("SGLANG_DISAGG_STAGING_BUFFER")},
+     .source = "sglang/srt/disaggregation/prefill.py: PrefillBootstrapQueue, decode.py: DecodePreallocQueue",
+     .check = staging_buffer,
+     .fires_on = {{{.model = "deepseek-v2-lite-chat",
+                    .args = "--device xpu --disaggregation-mode decode",
+                    .env = "SGLANG_DISAGG_STAGING_BUFFER=1"},
+                   {.model = "qwen3-8b",
+                    .args = "--device xpu --disaggregation-mode prefill --chunked-prefill-size -1",
+                    .env = "SGLANG_DISAGG_STAGING_BUFFER=1",
+                    .since = v0_5(17)}}},
+     .quiet_on =
+         {{{.model = "qwen3-8b",
+            .args = "--device xpu --disaggregation-mode prefill",
+            .env = "SGLANG_DISAGG_STAGING_BUFFER=1"},
+           {.model = "deepseek-v2-lite-chat", .args = "--device xpu", .env = "SGLANG_DISAGG_STAGING_BUFFER=1"}}}},
 };
 
 }  // namespace

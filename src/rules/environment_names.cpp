@@ -12,9 +12,17 @@
 namespace preflight::rules {
 namespace {
 
+using Spans = std::vector<std::pair<int, int>>;  // releases 0.5.N, first to last
+
+struct Reading {
+  ValueReading how;
+  Spans spans;
+};
+
 struct Row {
-  std::vector<std::pair<int, int>> spans;  // releases 0.5.N that mention it
-  int warned_since = 0;                    // 0: it is read
+  Spans spans;  // of the releases that mention it
+  std::vector<Reading> readings;
+  int warned_since = 0;  // 0: it is read
   std::string_view instead;
 };
 
@@ -32,15 +40,34 @@ std::string_view next_word(std::string_view& line) {
   return word;
 }
 
+Spans spans_of(std::string_view text) {
+  Spans spans;
+  while (!text.empty()) {
+    const std::string_view span = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(span.size() + 1, text.size()));
+    const auto dash = span.find('-');
+    spans.emplace_back(number(span.substr(0, dash)), number(span.substr(dash + 1)));
+  }
+  return spans;
+}
+
+constexpr std::pair<std::string_view, ValueKind> kKinds[] = {
+    {"bool", ValueKind::kBool},    {"one", ValueKind::kOne},     {"both", ValueKind::kBoth},
+    {"int", ValueKind::kInt},      {"float", ValueKind::kFloat}, {"number", ValueKind::kNumber},
+    {"raises", ValueKind::kRaises}};
+
+// "bool:False@11-23"
+Reading reading_of(std::string_view word) {
+  const auto colon = word.find(':');
+  const auto at = word.find('@');
+  const auto* kind = std::ranges::find(kKinds, word.substr(0, colon), &std::pair<std::string_view, ValueKind>::first);
+  return {{kind->second, word.substr(colon + 1, at - colon - 1)}, spans_of(word.substr(at + 1))};
+}
+
 Row row_of(std::string_view line) {
   Row row;
-  std::string_view spans = next_word(line);
-  while (!spans.empty()) {
-    const std::string_view span = spans.substr(0, spans.find(','));
-    spans.remove_prefix(std::min(span.size() + 1, spans.size()));
-    const auto dash = span.find('-');
-    row.spans.emplace_back(number(span.substr(0, dash)), number(span.substr(dash + 1)));
-  }
+  row.spans = spans_of(next_word(line));
+  while (line.starts_with('=')) row.readings.push_back(reading_of(next_word(line).substr(1)));
   if (line.starts_with('>')) {
     row.warned_since = number(next_word(line).substr(1));
     row.instead = line;
@@ -64,9 +91,11 @@ const Table& table() {
   return all;
 }
 
-bool mentions(const Row& row, int patch) {
-  return std::ranges::any_of(row.spans, [&](const auto& s) { return patch >= s.first && patch <= s.second; });
+bool within(const Spans& spans, int patch) {
+  return std::ranges::any_of(spans, [&](const auto& s) { return patch >= s.first && patch <= s.second; });
 }
+
+bool mentions(const Row& row, int patch) { return within(row.spans, patch); }
 
 // The code adds the rest to names that end in "_".
 const Row* find_row(std::string_view name) {
@@ -106,6 +135,18 @@ EnvironmentName environment_name(Release release, std::string_view name) {
   int last = 0;
   for (const auto& span : row->spans) last = span.second < patch ? span.second : last;
   return {NameState::kGone, v0_5(last + 1), instead};
+}
+
+std::optional<ValueReading> value_reading(Release release, std::string_view name) {
+  const auto it = table().find(name);
+  if (it == table().end()) {
+    if (!name.starts_with("SGL_")) return std::nullopt;
+    return value_reading(release, "SGLANG_" + std::string(name.substr(4)));
+  }
+  for (const Reading& r : it->second.readings) {
+    if (within(r.spans, release.patch)) return r.how;
+  }
+  return std::nullopt;
 }
 
 std::string closest_environment_name(Release release, std::string_view name) {

@@ -24,9 +24,27 @@ struct EnvironmentName {
   std::string_view instead;  // a variable or an option, "" where SGLang names none
 };
 
+// How a release reads a variable's value, and so what becomes of one that is none.
+enum class ValueKind {
+  kBool,    // 1, true, yes, y and 0, false, no, n; another is warned of, and the default taken
+  kOne,     // 1 and true are true, all else is false
+  kBoth,    // one place reads it as kBool, another as kOne
+  kInt,     // warned of, and the default taken
+  kFloat,   // the same
+  kNumber,  // an integer; the default is taken without a word
+  kRaises,  // ValueError where the value is read
+};
+
+struct ValueReading {
+  ValueKind kind = ValueKind::kBool;
+  std::string_view fallback;  // as Python prints it, "" where the code computes it
+};
+
 // Whether a name is SGLang's to read at all.
 bool is_sglang_name(std::string_view name);
 EnvironmentName environment_name(Release release, std::string_view name);
+// nullopt: text, or read by nothing that serves a model.
+std::optional<ValueReading> value_reading(Release release, std::string_view name);
 // The nearest name that the release reads; "" when none is near.
 std::string closest_environment_name(Release release, std::string_view name);
 

@@ -1,0 +1,110 @@
+// What the releases make of values that are none of a variable's kind.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "preflight/rule.h"
+#include "src/rules/environment_names.h"
+#include "tests/support/example_launch.h"
+
+namespace preflight {
+namespace {
+
+// "RULE message | fix" of the two rules, "" where neither tells.
+std::string told(int patch, const Environment& env, std::vector<std::string> args = {"--device", "xpu"}) {
+  const Launch launch = testing::launch_of(v0_5(patch), "qwen3-0.6b", args, DeviceFacts{}, env);
+  std::string out;
+  for (const Diagnostic& d : check(launch).diagnostics) {
+    if (d.rule == "EN004" || d.rule == "EN005") out += d.rule + " " + d.message + " | " + d.fix + "\n";
+  }
+  return out;
+}
+
+TEST(EnvironmentValues, AreReadByTheReaderOfTheirRelease) {
+  using rules::value_reading;
+  using rules::ValueKind;
+  struct Row {
+    int patch;
+    const char* name;
+    ValueKind kind;
+    const char* fallback;
+  };
+  for (const Row& row : {
+           Row{23, "SGLANG_LOG_GC", ValueKind::kBool, "False"},
+           Row{23, "SGL_LOG_GC", ValueKind::kBool, "False"},
+           Row{11, "SGLANG_RETRACT_DECODE_STEPS", ValueKind::kInt, "20"},
+           Row{23, "SGLANG_MAX_KV_CHUNK_CAPACITY", ValueKind::kInt, "131072"},
+           Row{23, "SGLANG_INVARIANT_CHECK", ValueKind::kInt, "0"},
+           Row{23, "SGLANG_INIT_NEW_TOKEN_RATIO", ValueKind::kFloat, "0.7"},
+           Row{23, "SGLANG_DP_USE_REDUCE_SCATTER", ValueKind::kBool, ""},
+           Row{23, "SGLANG_DP_USE_GATHERV", ValueKind::kOne, "false"},
+           Row{23, "SGLANG_USE_MODELSCOPE", ValueKind::kBoth, "False"},
+           Row{23, "SGLANG_TRACE_LEVEL", ValueKind::kNumber, "3"},
+           Row{23, "SGLANG_HEALTH_CHECK_TIMEOUT", ValueKind::kRaises, "20"},
+           Row{11, "SGLANG_ENCODER_IMAGE_PROCESSOR_USE_GPU", ValueKind::kRaises, "0"},
+           Row{14, "SGLANG_ENCODER_IMAGE_PROCESSOR_USE_GPU", ValueKind::kBool, "False"},
+       }) {
+    const auto how = value_reading(v0_5(row.patch), row.name);
+    ASSERT_TRUE(how) << row.name;
+    EXPECT_EQ(how->kind, row.kind) << row.name;
+    EXPECT_EQ(how->fallback, row.fallback) << row.name;
+  }
+  EXPECT_FALSE(value_reading(v0_5(23), "SGLANG_PLATFORM"));         // text
+  EXPECT_FALSE(value_reading(v0_5(11), "SGLANG_INVARIANT_CHECK"));  // comes later
+  EXPECT_FALSE(value_reading(v0_5(23), "SGLANG_NO_SUCH_NAME"));
+}
+
+TEST(EnvironmentValues, ThatAreNoneAreToldWithWhatTakesTheirPlace) {
+  struct Row {
+    Environment env;
+    const char* words;
+  };
+  for (const Row& row : {
+           Row{{{"SGLANG_LOG_GC", "on"}},
+               "EN004 SGLANG_LOG_GC=on is no boolean: the default, False, is taken | SGLANG_LOG_GC=1 in the "
+               "environment\n"},
+           Row{{{"SGLANG_LOG_GC", "maybe"}},
+               "EN004 SGLANG_LOG_GC=maybe is no boolean: the default, False, is taken | unset SGLANG_LOG_GC\n"},
+           Row{{{"SGLANG_RETRACT_DECODE_STEPS", "1e2"}},
+               "EN004 SGLANG_RETRACT_DECODE_STEPS=1e2 is no integer: the default, 20, is taken | "
+               "SGLANG_RETRACT_DECODE_STEPS=100 in the environment\n"},
+           Row{{{"SGLANG_INIT_NEW_TOKEN_RATIO", "70%"}},
+               "EN004 SGLANG_INIT_NEW_TOKEN_RATIO=70% is no number: the default, 0.7, is taken | "
+               "unset SGLANG_INIT_NEW_TOKEN_RATIO\n"},
+           Row{{{"SGLANG_DP_USE_GATHERV", "yes"}},
+               "EN004 SGLANG_DP_USE_GATHERV=yes counts as false: 1 or true is true | SGLANG_DP_USE_GATHERV=1 in the "
+               "environment\n"},
+           Row{{{"SGLANG_USE_MODELSCOPE", "Y"}},
+               "EN004 SGLANG_USE_MODELSCOPE=Y counts as true in one place and as false in another | "
+               "SGLANG_USE_MODELSCOPE=1 in the environment\n"},
+           Row{{{"SGLANG_DETOKENIZER_MAX_STATES", "64k"}},
+               "EN005 SGLANG_DETOKENIZER_MAX_STATES=64k is no integer (managers/detokenizer_manager.py) | "
+               "unset SGLANG_DETOKENIZER_MAX_STATES\n"},
+           Row{{{"SGLANG_LOG_GC", ""}, {"SGLANG_DP_USE_GATHERV", "off"}, {"SGLANG_RETRACT_DECODE_STEPS", " 1_0 "}}, ""},
+           Row{{{"SGLANG_LOG_GC", "YES"}, {"SGLANG_INIT_NEW_TOKEN_RATIO", "1e-1"}, {"SGLANG_PLUGINS", "maybe"}}, ""},
+       }) {
+    EXPECT_EQ(told(23, row.env), row.words);
+  }
+}
+
+TEST(EnvironmentValues, EndTheServerWhereTheReleaseReadsThemBare) {
+  const auto ends = [](int patch, const char* name, const char* value, std::vector<std::string> more = {}) {
+    std::vector<std::string> args{"--device", "xpu"};
+    args.insert(args.end(), more.begin(), more.end());
+    return told(patch, {{name, value}}, args).starts_with("EN005");
+  };
+  EXPECT_TRUE(ends(11, "SGLANG_QUEUED_TIMEOUT_MS", "5s"));
+  EXPECT_FALSE(ends(11, "SGLANG_QUEUED_TIMEOUT_MS", "5.5"));
+  EXPECT_TRUE(ends(20, "SGLANG_FORWARD_TIMEOUT_MS", "5s"));
+  EXPECT_FALSE(ends(21, "SGLANG_FORWARD_TIMEOUT_MS", "5s"));
+  EXPECT_TRUE(ends(13, "SGLANG_OPERATIONS_ENABLE_PROFILE", "true"));
+  EXPECT_FALSE(ends(14, "SGLANG_OPERATIONS_ENABLE_PROFILE", "true"));
+  EXPECT_TRUE(ends(23, "SGLANG_HEALTH_CHECK_TIMEOUT", ""));
+  EXPECT_FALSE(ends(23, "SGLANG_HEALTH_CHECK_TIMEOUT", "", {"--encoder-only"}));
+  EXPECT_TRUE(ends(23, "SGLANG_DP_RANK", "zero"));
+  EXPECT_FALSE(ends(23, "SGLANG_DP_RANK", "zero", {"--dp-size", "2"}));
+}
+
+}  // namespace
+}  // namespace preflight
