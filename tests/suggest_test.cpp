@@ -127,6 +127,7 @@ TEST(Suggest, WhereNothingFitsTheLeastThatWouldIsTold) {
   EXPECT_THAT(run.out, HasSubstr("no count of up to 16 such cards and no host memory beside them was found to do"));
 }
 
+
 // Without its weights nothing holds too little.
 TEST(Suggest, WhatCannotBeCountedIsNotSaidToHoldNothing) {
   const auto run = run_tool(
@@ -135,6 +136,13 @@ TEST(Suggest, WhatCannotBeCountedIsNotSaidToHoldNothing) {
   EXPECT_THAT(run.out, HasSubstr("Whether any launch holds it is not known"));
   EXPECT_THAT(run.out, ::testing::Not(HasSubstr("0 tokens")));
   EXPECT_THAT(run.out, ::testing::Not(HasSubstr("No shorter context")));
+}
+
+// Its longest context holds on these cards: other forms, more cards and the host's memory are asked for by nothing.
+TEST(Suggest, AContextBeyondTheModelNeedsNoMoreThanAShorterOne) {
+  const auto out =
+      suggested({"Qwen/Qwen3-8B", "--device-profile", "b60", "--device-count", "1", "--context", "100000"}, 1);
+  EXPECT_EQ(out["remedies"].size(), 1U) << out["remedies"].dump();
 }
 
 TEST(Suggest, ReplicasAreCountedTogetherAndPagesStayPerReplica) {

@@ -71,8 +71,8 @@ bool first_of(Answer& a, Search condition, const std::string& what) {
   return true;
 }
 
-// The model's own limit, or what the nearest miss holds.
-void look_for_a_context(Answer& a, std::int64_t limit) {
+// The model's own limit, or what the nearest miss holds. True where a launch of it was found.
+bool look_for_a_context(Answer& a, std::int64_t limit) {
   const Search& s = a.search;
   std::int64_t context = s.wish.context;
   if (limit > 0 && context > limit) {
@@ -81,11 +81,11 @@ void look_for_a_context(Answer& a, std::int64_t limit) {
     context = s.nearest->tokens / s.wish.concurrency;
     if (context >= kLeastContext) context = context / kLeastContext * kLeastContext;
   }
-  if (context <= 0 || context >= s.wish.context) return;
+  if (context <= 0 || context >= s.wish.context) return false;
   Search other = s;
   other.wish.context = context;
   other.wish.context_given = true;
-  first_of(a, std::move(other), fmt::format("a context of {} tokens", context));
+  return first_of(a, std::move(other), fmt::format("a context of {} tokens", context));
 }
 
 // Words that stand in names for how weights are stored.
@@ -273,14 +273,17 @@ int run_suggest(const SuggestFlags& flags, std::vector<std::string> arguments) {
   // A model whose own code has to be allowed first is only known from there.
   if (s.wish.context == 0 && !s.found.empty()) s.wish.context = s.found.front().memory.context;
   if (s.found.empty()) {
-    look_for_a_context(answer, limit);
-    if (limit > 0 && s.wish.context > limit) {  // no other form and no card takes more
+    const bool shorter = look_for_a_context(answer, limit);
+    const bool beyond = limit > 0 && s.wish.context > limit;
+    if (beyond) {  // no other form and no card takes more
       s.wish.context = limit;
       answer.condition = fmt::format(", and a context of {} tokens", limit);
     }
-    look_for_a_form(answer, flags.model);
-    look_for_cards(answer);
-    look_for_host_memory(answer);
+    if (!beyond || !shorter) {
+      look_for_a_form(answer, flags.model);
+      look_for_cards(answer);
+      look_for_host_memory(answer);
+    }
   }
   std::ranges::stable_sort(s.found, [&](const Suggestion& a, const Suggestion& b) { return better(flags.goal, a, b); });
   answer.holding = s.found.size();
