@@ -8,10 +8,9 @@
 
 #include "preflight/sizing.h"
 #include "src/launch/workspace.h"
-#include "src/plan/memory_sheet.h"
-#include "src/plan/stored_weights.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
+#include "src/rules/sheet_of.h"
 
 namespace preflight::rules {
 namespace {
@@ -69,10 +68,7 @@ std::optional<LargestWorkspace> largest_workspace(const LaunchFacts& f) {
   std::optional<std::int64_t> requests = f.running_requests();
   const bool by_sheet = !requests;
   if (by_sheet) {
-    plan::MemoryInputs inputs;
-    plan::take_parts(f.launch(), f.draft_model(), f.weight_files(), inputs);
-    std::string why;
-    const auto sheet = plan::memory_sheet(f.launch(), inputs, why);
+    const auto sheet = sheet_of(f);
     if (!sheet || sheet->at_once < 1) return std::nullopt;
     requests = sheet->at_once;
   }

@@ -18,6 +18,7 @@
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
 #include "src/rules/remedy_words.h"
+#include "src/rules/sheet_of.h"
 
 namespace preflight::rules {
 namespace {
@@ -309,10 +310,7 @@ struct BesidePool {
 std::optional<BesidePool> draft_beside_pool(const LaunchFacts& f) {
   const auto fraction = f.static_share();
   if (!f.is(Field::device, "xpu") || f.draft_model() == nullptr || !fraction) return std::nullopt;
-  plan::MemoryInputs inputs;
-  plan::take_parts(f.launch(), f.draft_model(), f.weight_files(), inputs);
-  std::string why;
-  const auto sheet = plan::memory_sheet(f.launch(), inputs, why);
+  const auto sheet = sheet_of(f);
   if (!sheet || !sheet->fits()) return std::nullopt;
   return BesidePool{.weights_gib = sheet->draft_after_pool ? sheet->draft_gib : 0.0,
                     .cache_gib = sheet->draft_cache_gib,

@@ -1,13 +1,17 @@
 // SA: sampling, grammar, LoRA, caches and disaggregation.
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 
 #include <fmt/format.h>
 
 #include "src/facts/kinds.h"
+#include "src/rules/attention_ranks.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
 #include "src/rules/remedy_words.h"
+#include "src/rules/sheet_of.h"
 
 namespace preflight::rules {
 namespace {
@@ -55,6 +59,55 @@ std::optional<Finding> hierarchical_cache_of_hybrid(const LaunchFacts& f) {
   return Finding{.message = "the hierarchical cache has no host pool for the recurrent state of a hybrid on XPU"};
 }
 
+// One rank's pool of whole pages in host memory. Pools of windows and states, and latents that ranks share, are sized
+// in other ways.
+struct HostPool {
+  double bytes = 0;
+  double of_device = 0;  // bytes of the pool that it backs
+};
+
+std::optional<HostPool> host_pool(const LaunchFacts& f) {
+  const double size = f.number(Field::hicache_size, 0);
+  const double ratio = f.number(Field::hicache_ratio, 0);
+  if ((f.model().is_mla() && f.tp() > 1) || (size <= 0 && ratio <= 0)) return std::nullopt;
+  const auto sheet = sheet_of(f);
+  if (!sheet || !sheet->fits() || sheet->window_tokens > 0 || sheet->state_gib > 0) return std::nullopt;
+  const auto each = static_cast<double>(sheet->cost.bytes_per_token);
+  const auto page = static_cast<double>(std::max<std::int64_t>(1, f.integer(Field::page_size, 1)));
+  const auto device = static_cast<double>(sheet->tokens);
+  const double tokens = size > 0 ? std::floor(size * 1e9 / each) : std::floor(device * ratio);
+  return HostPool{(std::floor(tokens / page) + 1) * page * each, device * each};
+}
+
+std::optional<Finding> host_pool_beyond_the_host(const LaunchFacts& f) {
+  constexpr double kLeftFree = 10 * 1024.0 * 1024 * 1024;  // HICACHE_HOST_MEMORY_RESERVE_BYTES
+  const auto host = f.device().host_memory_mib.value_or(0);
+  if (host <= 0 || !f.on(Field::enable_hierarchical_cache) || is_hybrid(f.model())) return std::nullopt;
+  const auto pool = host_pool(f);
+  const auto all = static_cast<double>(host) * 1024 * 1024;
+  const auto ranks = static_cast<double>(ranks_here(f));
+  const double room = (all - kLeftFree) / ranks;
+  if (!pool || pool->bytes <= room) return std::nullopt;
+  const bool by_size = f.integer(Field::hicache_size, 0) > 0;
+  const Field field = by_size ? Field::hicache_size : Field::hicache_ratio;
+  std::vector<Remedy> remedies;
+  if (by_size && room >= 2e9) {
+    remedies.push_back(to_give("--hicache-size", {fmt::format("{:.0f}", std::floor(room / 1e9) - 1)}));
+  } else if (!by_size && room > 1.2 * pool->of_device) {
+    remedies.push_back(
+        to_give("--hicache-ratio", {fmt::format("{:.1f}", std::floor(room / pool->of_device * 10 - 1) / 10)}));
+  }
+  remedies.push_back(to_drop("--enable-hierarchical-cache"));
+  remedies.push_back(in_words("a host with more memory"));
+  return Finding{
+      .message = fmt::format("the host pool takes {:.1f} GB on each of {:.0f} rank{}; of the host's {:.1f} GB "
+                             "each may have {:.1f}",
+                             pool->bytes / 1e9, ranks, ranks > 1 ? "s" : "", all / 1e9, std::max(room, 0.0) / 1e9),
+      .field = field,
+      .severity = by_size ? Severity::kError : Severity::kWarning,
+      .remedies = std::move(remedies)};
+}
+
 std::optional<Finding> memory_saver(const LaunchFacts& f) {
   if (!f.on(Field::enable_memory_saver)) return std::nullopt;
   if (f.since(20)) {
@@ -98,23 +151,30 @@ std::optional<Finding> adapters_of_groups(const LaunchFacts& f) {
                  .remedies = {to_give("--lora-backend", {"triton"})}};
 }
 
+bool always(const LaunchFacts& /*f*/) { return true; }
+bool caches_prefixes(const LaunchFacts& f) { return f.radix_cache(); }
+bool has_experts(const LaunchFacts& f) { return f.has_model() && routed_experts(f.model()) > 0; }
+
 // Packages that an installation does not bring.
 struct Package {
   Field field;
-  std::string_view value;  // "": the switch
+  std::string_view value;  // "": whatever turns it on
   std::string_view option;
   std::string_view name;
-  bool of_cache = false;
+  bool (*used)(const LaunchFacts&) = always;
 };
 constexpr std::array kPackages = {
-    Package{Field::enable_lmcache, "", "--enable-lmcache", "lmcache", true},
-    Package{Field::enable_flexkv, "", "--enable-flexkv", "flexkv", true},
-    Package{Field::tokenizer_backend, "fastokens", "--tokenizer-backend fastokens", "fastokens"}};
+    Package{Field::enable_lmcache, "", "--enable-lmcache", "lmcache", caches_prefixes},
+    Package{Field::enable_flexkv, "", "--enable-flexkv", "flexkv", caches_prefixes},
+    Package{Field::tokenizer_backend, "fastokens", "--tokenizer-backend fastokens", "fastokens"},
+    Package{Field::use_ray, "", "--use-ray", "ray"},
+    Package{Field::enable_trace, "", "--enable-trace", "opentelemetry-sdk"},
+    Package{Field::kt_weight_path, "", "--kt-weight-path", "kt_kernel", has_experts}};
 
 std::optional<Finding> package_of_its_own(const LaunchFacts& f) {
   for (const Package& row : kPackages) {
     if (row.value.empty() ? !f.on(row.field) : !f.is(row.field, row.value)) continue;
-    if (row.of_cache && !f.radix_cache()) continue;
+    if (!row.used(f)) continue;
     const std::string option(row.option.substr(0, row.option.find(' ')));
     return Finding{
         .message = fmt::format("{} needs the package {}, which SGLang does not install", row.option, row.name),
@@ -213,6 +273,19 @@ const Rule kRules[] = {
                     .args = "--device xpu --enable-hierarchical-cache --mem-fraction-static 0.85",
                     .since = v0_5(23)},
                    {.model = "qwen3.5-9b", .args = "--device xpu --disable-radix-cache"}}}},
+    {.id = "SA012",
+     .summary = "a hierarchical cache beyond the host's memory",
+     .why = "ValueError while the host pool is built: it may take what is free beyond 10 GiB, divided by the ranks of "
+            "the host. How large a pool by --hicache-ratio becomes is estimated.",
+     .fix = "a smaller host pool",
+     .source = "sglang/srt/mem_cache/pool_host/base.py: HostKVCache, host_memory_budget_bytes",
+     .device = "xpu",
+     .since = v0_5(21),
+     .need = RuleNeed::kWholeModel,
+     .doubtful = true,
+     .check = host_pool_beyond_the_host,
+     .quiet_on = {{{.model = "qwen3-8b",
+                    .args = "--device xpu --enable-hierarchical-cache --hicache-size 64 --mem-fraction-static 0.85"}}}},
     {.id = "SA006",
      .refs = {"MSV-1"},
      .field = Field::enable_memory_saver,
@@ -285,9 +358,11 @@ const Rule kRules[] = {
      .severity = Severity::kWarning,
      .summary = "a feature of a package that SGLang does not install",
      .why =
-         "RuntimeError or ImportError when the scheduler or the tokenizer starts, where the package is not installed.",
-     .remedies = {drop("--enable-lmcache"), drop("--enable-flexkv"), drop("--tokenizer-backend")},
-     .source = "sglang/srt/mem_cache/storage (lmcache, flexkv), sglang/srt/utils/hf_transformers/tokenizer.py",
+         "RuntimeError or ImportError when the server, the scheduler or the tokenizer starts, where the package is not "
+         "installed.",
+     .fix = "drop the option, or install the package",
+     .source = "sglang/srt/mem_cache/storage (lmcache, flexkv), utils/hf_transformers/tokenizer.py, "
+               "observability/trace.py, layers/moe/kt_ep_wrapper.py, sglang/launch_server.py",
      .need = RuleNeed::kNothing,
      .check = package_of_its_own,
      .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --enable-lmcache"},
