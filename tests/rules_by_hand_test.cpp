@@ -70,6 +70,9 @@ const Row kRows[] = {
     {"ML005", 21, 22, "deepseek-v2-lite-chat", kXpu, nothing},
     {"PL014", 23, 0, "qwen3-8b", "--device xpu --cpu-offload-gb 4",
      [](Launch& l, ModelFacts&) { l.device.host_memory_mib = 1024; }},
+    {"SA012", 23, 20, "qwen3-8b",
+     "--device xpu --enable-hierarchical-cache --hicache-size 64 --mem-fraction-static 0.85",
+     [](Launch& l, ModelFacts&) { l.device.host_memory_mib = 1024; }},
     {"AT004", 23, 0, "qwen3-0.6b", kXpu, [](Launch&, ModelFacts& m) { m.has_attention_sinks = true; }},
     {"AT006", 19, 20, "qwen3-0.6b", kXpu, [](Launch&, ModelFacts& m) { m.v_head_dim = 64; }},
     {"LC001", 12, 13, "llama-4-scout-17b-16e", "--device xpu --tp-size 8", nothing},
@@ -831,7 +834,31 @@ const Bound kBounds[] = {
     {"SA010", 23, true, "qwen3-8b", kPlain, field(Field::tokenizer_backend, "fastokens")},
     {"SA011", 13, true, "qwen3-8b", kPlain, field(Field::radix_cache_backend, "mine")},
     {"SA011", 12, false, "qwen3-8b", kPlain, field(Field::radix_cache_backend, "mine")},
+    {"SA010", 23, true, "qwen3-8b", kPlain, field(Field::use_ray, true)},
+    {"SA010", 23, true, "qwen3-8b", kPlain, field(Field::enable_trace, true)},
+    {"SA010", 23, true, "qwen3-30b-a3b", kPlain, field(Field::kt_weight_path, "/weights")},
+    {"SA010", 23, false, "qwen3-8b", kPlain, field(Field::kt_weight_path, "/weights")},
+    {"VA012", 17, true, "qwen3-8b", kPlain, field(Field::torchao_config, "nope")},
+    {"VA012", 18, false, "qwen3-8b", kPlain, field(Field::torchao_config, "nope")},
+    {"VA012", 11, false, "qwen3-8b", kPlain, field(Field::torchao_config, "int8wo")},
+    {"VA012", 11, false, "qwen3-8b", kPlain, field(Field::torchao_config, "int4wo-128")},
+    {"VA012", 11, true, "qwen3-8b", kPlain, field(Field::torchao_config, "int4wo-48")},
+    {"VA012", 11, true, "qwen3-8b", kPlain, field(Field::torchao_config, "int4wo")},
+    {"VA012", 11, false, "qwen3-8b", kPlain, field(Field::torchao_config, "fp8dq-per_row")},
+    {"VA012", 11, true, "qwen3-8b", kPlain, field(Field::torchao_config, "fp8dq")},
     {"EN003", 23, false, "qwen3-8b", kPlain, variable("SGLANG_PLATFORM", "")},
+    {"EN006", 16, false, "qwen3-8b", "--device xpu --disaggregation-mode prefill --chunked-prefill-size -1",
+     variable("SGLANG_DISAGG_STAGING_BUFFER", "1")},
+    {"EN006", 17, true, "qwen3-8b", "--device xpu --disaggregation-mode prefill --chunked-prefill-size -1",
+     variable("SGLANG_DISAGG_STAGING_BUFFER", "1")},
+    {"EN006", 23, false, "qwen3-8b", "--device xpu --disaggregation-mode decode --chunked-prefill-size -1",
+     variable("SGLANG_DISAGG_STAGING_BUFFER", "1")},
+    {"EN006", 23, false, "qwen3-8b", "--device xpu --disaggregation-mode prefill --chunked-prefill-size -1",
+     variable("SGLANG_DISAGG_STAGING_BUFFER", "0")},
+    {"EN006", 17, true, "qwen3-8b", "--device xpu --disaggregation-mode prefill --pp-size 2",
+     variable("SGLANG_DISAGG_STAGING_BUFFER", "1")},
+    {"EN006", 18, false, "qwen3-8b", "--device xpu --disaggregation-mode prefill --pp-size 2",
+     variable("SGLANG_DISAGG_STAGING_BUFFER", "1")},
     {"MO004", 23, false, "qwen3-30b-a3b", "--device xpu ",
      all({text("num_experts", 256), text("num_experts_per_tok", 8)})},
     {"MO004", 23, true, "qwen3-30b-a3b", "--device xpu ",
@@ -933,6 +960,35 @@ TEST(RulesByHand, WeightsInHostMemoryAreThoseOfAllRanksHere) {
     const Edit edit = [&](Launch& l, ModelFacts&) { l.device.host_memory_mib = row.mib; };
     EXPECT_EQ(fires({"PL014", 23, 0, "qwen3-8b", row.args, edit}, 23), row.told)
         << row.args << ' ' << row.mib.value_or(0);
+  }
+}
+
+// A host's memory that the host pool of a hierarchical cache fits into, and the least it does not.
+TEST(RulesByHand, AHostHoldsItsSideOfTheHierarchicalCache) {
+  struct Host {
+    int release;
+    const char* model;
+    const char* args;
+    std::int64_t mib;
+    bool told;
+  };
+  const std::string hierarchical = "--device xpu --enable-hierarchical-cache --mem-fraction-static 0.85 ";
+  // 64 GB are 61,036 MiB, 10 GiB stay free.
+  const Host rows[] = {{23, "qwen3-8b", "--hicache-size 64", 61030 + 10240, true},
+                       {23, "qwen3-8b", "--hicache-size 64", 61100 + 10240, false},
+                       {23, "qwen3-8b", "--hicache-size 64 --tp-size 2", 61100 + 10240, true},
+                       {23, "qwen3-8b", "--hicache-size 64 --tp-size 2", 2 * 61100 + 10240, false},
+                       {21, "minicpm3-4b", "--hicache-size 64", 60000, true},
+                       {20, "minicpm3-4b", "--hicache-size 64", 60000, false},
+                       {23, "qwen3-8b", "--hicache-ratio 100", 65536, true},
+                       {23, "qwen3-8b", "--hicache-ratio 2", 65536, false},
+                       {23, "qwen3-8b", "--hicache-ratio 100", 0, false},
+                       {23, "qwen3.5-9b", "--hicache-size 64 --page-size 1", 60000, false}};
+  for (const Host& row : rows) {
+    const Edit edit = [&](Launch& l, ModelFacts&) { l.device.host_memory_mib = row.mib; };
+    const std::string args = hierarchical + row.args;
+    EXPECT_EQ(fires({"SA012", row.release, 0, row.model, args.c_str(), edit}, row.release), row.told)
+        << row.args << ' ' << row.mib;
   }
 }
 

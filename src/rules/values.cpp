@@ -8,6 +8,7 @@
 
 #include "src/facts/kinds.h"
 #include "src/python/network_address.h"
+#include "src/python/text.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
 #include "src/rules/remedy_words.h"
@@ -248,6 +249,17 @@ bool host_pools(const LaunchFacts& f) {
 }
 bool latent_host_pools(const LaunchFacts& f) { return host_pools(f) && f.model().is_mla(); }
 
+// int8wo, int8dq, fp8wo, int4wo-GROUP, fp8dq-GRANULARITY, in whatever stands around them.
+bool unknown_torchao(const LaunchFacts& f) {
+  constexpr std::array<std::int64_t, 4> kGroups = {32, 64, 128, 256};
+  const std::string_view given = f.text(Field::torchao_config);
+  const auto has = [&](std::string_view word) { return given.find(word) != std::string_view::npos; };
+  const std::string_view last = given.substr(given.rfind('-') + 1);
+  if (has("int8wo") || has("int8dq")) return false;
+  if (has("int4wo")) return std::ranges::find(kGroups, python::to_int(last).value_or(0)) == kGroups.end();
+  return !has("fp8wo") && !(has("fp8dq") && (last == "per_row" || last == "per_tensor"));
+}
+
 // A value, or any that turns the option on, and what it ends with.
 struct Feature {
   Field field;
@@ -296,6 +308,8 @@ constexpr std::array kFeatures = {
             "ValueError while the cache is built: the model has no indexer", "auto", hybrid_without_indexer},
     Feature{Field::qsa_indexer_dtype, "fp8_e4m3", v0_5(22),
             "ValueError while the cache is built: the model has no indexer", "auto", hybrid_without_indexer},
+    Feature{Field::torchao_config, "", v0_5(11),
+            "an error once the model is loaded: SGLang has no such method of torchao", "", unknown_torchao, v0_5(18)},
     Feature{Field::hicache_io_backend, "kernel_ascend", v0_5(21), "an error at the first transfer: Ascend's operations",
             "kernel", host_pools},
     Feature{Field::hicache_mem_layout, "page_first_kv_split", v0_5(21),
@@ -312,10 +326,10 @@ std::optional<Finding> feature_of_others(const LaunchFacts& f) {
     if (row.value.empty() ? !f.on(row.field) : !f.is(row.field, row.value)) continue;
     if (!row.reached(f)) continue;
     const std::string name = option(row.field);
-    return Finding{
-        .message = fmt::format("{}{}{} ends with {}", name, row.value.empty() ? "" : " ", row.value, row.ends),
-        .field = row.field,
-        .remedies = {row.instead.empty() ? to_drop(name) : to_give(name, {std::string(row.instead)})}};
+    const std::string_view given = f.text(row.field);
+    return Finding{.message = fmt::format("{}{}{} ends with {}", name, given.empty() ? "" : " ", given, row.ends),
+                   .field = row.field,
+                   .remedies = {row.instead.empty() ? to_drop(name) : to_give(name, {std::string(row.instead)})}};
   }
   return std::nullopt;
 }
