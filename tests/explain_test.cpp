@@ -28,6 +28,10 @@ TEST(Explain, KnowsRulesFieldsAndOptions) {
       {{"explain", "--page-size"}, "a whole number"},
       {{"explain", "--color", "never", "--page-size"}, "a whole number"},
       {{"explain", "attention-backend"}, "intel_xpu"},
+      {{"explain", "attention-backend"}, "not in 0.5.23: cutlass_mla"},
+      {{"explain", "kv-cache-dtype"}, "fp4_mx_block16 (since 0.5.16)"},
+      {{"explain", "VI002"}, "--mm-attention-backend xpu_attn (since 0.5.13)"},
+      {{"explain", "GR005"}, "--cuda-graph-backend-decode full (since 0.5.14)"},
       {{"explain", "--max-model-len"}, "--context-length"},
       {{"explain", "--enforce-eager"}, "drop it"},
       {{"explain", "DET-2"}, "BK001"},  // a reference that some findings of a rule carry

@@ -2,6 +2,8 @@
 #include "src/report/explain_text.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -90,11 +92,56 @@ std::string releases_with(Field field) {
   return first == last ? first : fmt::format("{} to {}", first, last);
 }
 
-std::string values_of(const Option& option) {
-  if (option.row != nullptr && option.row->has_choices) {
-    std::vector<std::string> choices(option.row->choices.begin(), option.row->choices.end());
-    return "one of " + joined(choices);
+// The releases in which an option takes each of its choices; `taking`: those in which it has any.
+struct Choices {
+  std::map<std::string_view, std::vector<Release>> in;
+  std::vector<Release> taking;
+};
+
+Choices choices_of(Field field) {
+  Choices out;
+  for (const Release r : supported_releases()) {
+    for (const Option& o : OptionIndex::of(r).options()) {
+      if (o.row == nullptr || o.field != field || !o.row->has_choices) continue;
+      out.taking.push_back(r);
+      for (const auto choice : o.row->choices) out.in[choice].push_back(r);
+      break;
+    }
   }
+  return out;
+}
+
+// "fa4 (since 0.5.16)"; gaps are left out of sight as in releases_with.
+std::string choice_text(std::string_view choice, const std::vector<Release>& in, const std::vector<Release>& all) {
+  const bool first = in.front() == all.front();
+  const bool last = in.back() == all.back();
+  if (first && last) return std::string(choice);
+  if (last) return fmt::format("{} (since {})", choice, in.front().text());
+  const std::string until = in.back().text();
+  return in.front() == in.back() ? fmt::format("{} ({})", choice, until)
+                                 : fmt::format("{} ({} to {})", choice, in.front().text(), until);
+}
+
+bool takes(Release release, std::string_view option, std::string_view value) {
+  const Option* o = OptionIndex::of(release).find(option);
+  if (o == nullptr || o->row == nullptr || !o->row->has_choices || value.empty()) return o != nullptr;
+  return std::ranges::find(o->row->choices, value) != o->row->choices.end();
+}
+
+// Those of the release, then those of others.
+std::string choices_text(Field field, Release release) {
+  const Choices all = choices_of(field);
+  std::vector<std::string> here;
+  std::vector<std::string> elsewhere;
+  for (const auto& [choice, in] : all.in) {
+    const bool taken = std::ranges::find(in, release) != in.end();
+    (taken ? here : elsewhere).push_back(choice_text(choice, in, all.taking));
+  }
+  return "one of " + joined(here) + (elsewhere.empty() ? "" : "; not in " + release.text() + ": " + joined(elsewhere));
+}
+
+std::string values_of(const Option& option, Release release) {
+  if (option.row != nullptr && option.row->has_choices) return choices_text(option.field, release);
   switch (option.arity) {
     case args::Arity::kNone:
       return "none: a switch";
@@ -143,7 +190,7 @@ FieldOptions options_of(Field field, Release release) {
   for (const Option& o : OptionIndex::of(release).options()) {
     if (o.row == nullptr || o.field != field) continue;
     for (const auto n : o.names) out.names.emplace_back(n);
-    if (out.values.empty()) out.values = values_of(o);
+    if (out.values.empty()) out.values = values_of(o, release);
     if (!o.row->replaced_by.empty())
       out.instead += fmt::format("{} is deprecated; use {}. ", o.names.front(), o.row->replaced_by);
   }
@@ -196,6 +243,24 @@ bool of_resolution(const rules::MessagePlace& place) {
          std::ranges::any_of(kPlaces, [&](std::string_view start) { return place.file.starts_with(start); });
 }
 
+// "--mm-attention-backend xpu_attn (since 0.5.13)": what a fix gives and not every release of the rule takes.
+std::string given_in_some(const Rule& rule) {
+  const std::vector<Release> all = releases_of(rule);
+  std::vector<std::string> out;
+  for (const Remedy& remedy : rules::remedies_of(rule)) {
+    for (const RemedyStep& step : remedy.steps) {
+      if (step.kind != StepKind::kGive || !remedy.release.empty()) continue;
+      for (const std::string& value : step.values.empty() ? std::vector<std::string>{""} : step.values) {
+        std::vector<Release> in;
+        std::ranges::copy_if(all, std::back_inserter(in), [&](Release r) { return takes(r, step.name, value); });
+        if (in.empty() || in.size() == all.size()) continue;
+        out.push_back(choice_text(step.name + (value.empty() ? "" : " " + value), in, all));
+      }
+    }
+  }
+  return joined(out);
+}
+
 }  // namespace
 
 std::string rule_page(const Rule& rule, const TextOptions& options) {
@@ -206,6 +271,7 @@ std::string rule_page(const Rule& rule, const TextOptions& options) {
   const std::string refs = refs_text(rule);
   line("why", rule.why);
   line("fix", rules::fix_of(rule));
+  line("note", given_in_some(rule));
   line("in", range_text(rule));
   line("source", refs.empty() ? std::string(rule.source) : fmt::format("{} [{}]", rule.source, refs));
   for (const auto& e : rule.fires_on) {
