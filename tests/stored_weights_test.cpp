@@ -104,6 +104,19 @@ TEST(StoredWeights, ATensorOfAnotherShapeIsNamed) {
   }
 }
 
+// No loader misses a scale: the class leaves the least float in its place.
+TEST(StoredWeights, AnFp8CheckpointWithoutAScaleIsTold) {
+  ModelFacts model = *model_of("Qwen/Qwen3-0.6B");
+  WeightFiles files = checkpoint(model);
+  EXPECT_EQ(absent_scales(model, files), "");  // an unquantised one
+  model.quantization = "fp8";
+  EXPECT_EQ(absent_scales(model, files), "");  // made while it loads
+  model.hf_quant_config = Value::parse_json(R"({"quant_method": "fp8", "weight_block_size": [128, 128]})").value();
+  EXPECT_NE(absent_scales(model, files), "");
+  files.tensors.front().name += "_scale_inv";
+  EXPECT_EQ(absent_scales(model, files), "");
+}
+
 // Its class allocates what the description says, whatever is stored.
 TEST(StoredWeights, ADescriptionOverTensorsOfAnotherKindIsNotExact) {
   ModelFacts model = *model_of("Qwen/Qwen3-0.6B");

@@ -208,7 +208,9 @@ std::optional<Diagnostic> damaged_weights(const PreparedLaunch& prepared, Field 
                                                       : damage(what, field, launch);
   }
   const bool counts = field == Field::model_path && launch.model != nullptr;
-  if (const std::string other = counts ? plan::misshapen_tensor(*launch.model, *files) : ""; !other.empty())
+  std::string other = counts ? plan::misshapen_tensor(*launch.model, *files) : "";
+  if (counts && other.empty()) other = plan::absent_scales(*launch.model, *files);
+  if (!other.empty())
     return rules::from_record(*find_rule("MD006"), fmt::format("{}: {}", place->directory, other), field, launch);
   const auto filled = counts ? plan::filled_parameters(*launch.model, *files) : std::nullopt;
   if (!filled && !files->unstored.empty()) return not_in_files(place->directory, files->unstored, field, launch);

@@ -195,7 +195,7 @@ std::optional<CountedWeights> count_weights(const ModelFacts& model, const Weigh
   const bool lack = files != nullptr && (filled ? filled->falls_short() : !files->unstored.empty());
   const bool others = files == nullptr || lack;
   if (auto stored = others ? std::nullopt : stored_weights(model, split, *files)) {
-    stored->exact = stored->exact && misshapen_tensor(model, *files).empty();
+    stored->exact = stored->exact && misshapen_tensor(model, *files).empty() && absent_scales(model, *files).empty();
     return CountedWeights{*stored, true};
   }
   const auto shapes = estimate_weights(model, split);

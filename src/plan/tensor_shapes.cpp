@@ -57,4 +57,14 @@ std::string misshapen_tensor(const ModelFacts& model, const facts::WeightFiles& 
   return "";
 }
 
+std::string absent_scales(const ModelFacts& model, const facts::WeightFiles& files) {
+  const Value* method = model.hf_quant_config.is_dict() ? model.hf_quant_config.find("quant_method") : nullptr;
+  const bool stored_fp8 = method != nullptr && method->is_string() && method->as_string() == "fp8";
+  if (!stored_fp8 || model.quantization != "fp8" || files.tensors.empty()) return "";
+  const bool any = std::ranges::any_of(
+      files.tensors, [](const facts::StoredTensor& t) { return t.name.find("scale") != std::string::npos; });
+  return any ? ""
+             : fmt::format("the configuration says fp8, and none of the {} tensors is a scale", files.tensors.size());
+}
+
 }  // namespace preflight::plan
