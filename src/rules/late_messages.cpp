@@ -99,6 +99,8 @@ constexpr LateMessage kTable[] = {
     {"", "", "apply_torchao_config_to_model", "torchao_utils.py", {"VA012"}},
     {"qsa sparse attention requires topk_indices", "", "", "", {"VA004"}},
     {"dsa_paged_mqa_logits_backend", "ValueError", "", "", {"BK025"}},
+    {"tried to instantiate dummy base class", "RuntimeError", "maybe_send_cached_prefix_chunk", "", {"SA013"}},
+    {"tried to instantiate dummy base class", "RuntimeError", "send_kv_chunk", "", {"SA014"}},
     {"tried to instantiate dummy base class", "RuntimeError", "", "", {"MC006"}},
     {"torch not compiled with cuda enabled", "AssertionError", "", "dbrx.py", {"MC006"}},
     {"torch not compiled with cuda enabled", "AssertionError", "", "expert_distribution.py", {"MO008"}},

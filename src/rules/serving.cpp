@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "src/facts/kinds.h"
+#include "src/python/environment.h"
 #include "src/rules/attention_ranks.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
@@ -99,13 +100,14 @@ std::optional<Finding> host_pool_beyond_the_host(const LaunchFacts& f) {
   }
   remedies.push_back(to_drop("--enable-hierarchical-cache"));
   remedies.push_back(in_words("a host with more memory"));
-  return Finding{
-      .message = fmt::format("the host pool takes {:.1f} GB on each of {:.0f} rank{}; of the host's {:.1f} GB "
-                             "each may have {:.1f}",
-                             pool->bytes / 1e9, ranks, ranks > 1 ? "s" : "", all / 1e9, std::max(room, 0.0) / 1e9),
-      .field = field,
-      .severity = by_size ? Severity::kError : Severity::kWarning,
-      .remedies = std::move(remedies)};
+  const std::string share =
+      ranks > 1 ? fmt::format("on each of {:.0f} ranks; of the host's {:.1f} GB each may have", ranks, all / 1e9)
+                : fmt::format("of the host's {:.1f}, and may have", all / 1e9);
+  return Finding{.message = fmt::format("the host pool takes {:.1f} GB {} {:.1f}", pool->bytes / 1e9, share,
+                                        std::max(room, 0.0) / 1e9),
+                 .field = field,
+                 .severity = by_size ? Severity::kError : Severity::kWarning,
+                 .remedies = std::move(remedies)};
 }
 
 std::optional<Finding> memory_saver(const LaunchFacts& f) {
@@ -134,6 +136,39 @@ std::optional<Finding> transfer_of_others(const LaunchFacts& f) {
   return Finding{.message = fmt::format("--disaggregation-transfer-backend {} needs the package {}",
                                         f.text(Field::disaggregation_transfer_backend),
                                         ascend ? "memfabric_hybrid, which is Huawei's" : "mori, which is AMD's")};
+}
+
+// A prefix that the cache holds is sent before the rest is computed; with overlap the transfer waits for an event.
+std::optional<Finding> early_transfer(const LaunchFacts& f) {
+  if (!f.is(Field::disaggregation_mode, "prefill") || f.on(Field::disable_overlap_schedule) || !f.radix_cache()) {
+    return std::nullopt;
+  }
+  const Environment& env = f.launch().env;
+  if (!python::environment_bool(env, "SGLANG_DISAGG_PREFILL_EARLY_SEND_CACHED_PREFIX", true)) return std::nullopt;
+  if (f.before(23) && f.env_on("SGLANG_DISAGG_STAGING_BUFFER")) return std::nullopt;  // not sent early in every release
+  return Finding{.message = "the first request with a cached prefix ends this prefill server"};
+}
+
+std::optional<Finding> mooncake_indices(const LaunchFacts& f) {
+  const bool sends = f.is(Field::disaggregation_mode, "prefill") &&
+                     f.is(Field::disaggregation_transfer_backend, "mooncake") &&
+                     !f.env_on("SGLANG_DISAGGREGATION_ALL_CP_RANKS_TRANSFER");
+  if (!sends) return std::nullopt;
+  return Finding{
+      .message = fmt::format("the first transfer over mooncake ends this prefill server in {}", f.release().text())};
+}
+
+bool adapts_experts(const Value& modules) {
+  constexpr std::array<std::string_view, 5> kOfExperts = {"all", "gate_proj", "up_proj", "down_proj", "gate_up_proj"};
+  return modules.is_list() && std::ranges::any_of(modules.as_list(), [&](const Value& v) {
+           return v.is_string() && std::ranges::find(kOfExperts, v.as_string()) != kOfExperts.end();
+         });
+}
+
+std::optional<Finding> adapters_of_experts(const LaunchFacts& f) {
+  if (!f.on(Field::enable_lora) || routed_experts(f.model()) == 0) return std::nullopt;
+  if (!adapts_experts(f[Field::lora_target_modules])) return std::nullopt;
+  return Finding{.message = fmt::format("adapters of experts in {}", f.release().text())};
 }
 
 // Of the kernels for adapters, Triton's alone follow the tokens of a group with requests of its own.
@@ -313,7 +348,7 @@ const Rule kRules[] = {
      .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --disaggregation-mode prefill"}}},
      .quiet_on = {{{.model = "qwen3-0.6b",
                     .args = "--device xpu --disaggregation-mode prefill --disaggregation-transfer-backend nixl"}}}},
-    {.id = "SA012",
+    {.id = "SA016",
      .field = Field::disaggregation_transfer_backend,
      .summary = "prefill/decode disaggregation over another vendor's transfer backend",
      .why = "ImportError when the server makes what sends the cache.",
@@ -328,6 +363,60 @@ const Rule kRules[] = {
                     .args = "--device xpu --disaggregation-mode decode --disaggregation-transfer-backend mori"}}},
      .quiet_on = {{{.model = "qwen3-0.6b",
                     .args = "--device xpu --disaggregation-mode prefill --disaggregation-transfer-backend nixl"}}}},
+    {.id = "SA013",
+     .severity = Severity::kWarning,
+     .field = Field::disaggregation_mode,
+     .summary = "a prefill server that sends cached prefixes early, on an Intel GPU",
+     .why = "With the overlap scheduler the early transfer waits for a torch.cuda.Event, which a torch without CUDA "
+            "refuses to make: the scheduler ends at the first prefix that the cache holds.",
+     .remedies = {set("SGLANG_DISAGG_PREFILL_EARLY_SEND_CACHED_PREFIX", "0"), give("--disable-overlap-schedule"),
+                  give("--disable-radix-cache")},
+     .source = "sglang/srt/disaggregation/prefill.py: maybe_send_cached_prefix_chunk",
+     .device = "xpu",
+     .since = v0_5(16),
+     .need = RuleNeed::kNothing,
+     .check = early_transfer,
+     .fires_on = {{{.model = "qwen3-0.6b",
+                    .args = "--device xpu --disaggregation-mode prefill --disaggregation-transfer-backend nixl"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b",
+                    .args = "--device xpu --disaggregation-mode prefill --disaggregation-transfer-backend nixl",
+                    .env = "SGLANG_DISAGG_PREFILL_EARLY_SEND_CACHED_PREFIX=0"},
+                   {.model = "qwen3-0.6b",
+                    .args = "--device xpu --disaggregation-mode decode --disaggregation-transfer-backend nixl"}}}},
+    {.id = "SA014",
+     .severity = Severity::kWarning,
+     .field = Field::disaggregation_transfer_backend,
+     .summary = "prefill over mooncake on an Intel GPU",
+     .why = "The page numbers of a transfer are copied beside a torch.cuda.Event, which a torch without CUDA refuses "
+            "to make.",
+     .remedies = {give("--disaggregation-transfer-backend", "nixl")},
+     .source = "sglang/srt/disaggregation/prefill.py: send_kv_chunk; mooncake/conn.py: MooncakeKVSender",
+     .device = "xpu",
+     .since = v0_5(23),
+     .need = RuleNeed::kNothing,
+     .doubtful = true,
+     .check = mooncake_indices,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --disaggregation-mode prefill"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b",
+                    .args = "--device xpu --disaggregation-mode prefill --disaggregation-transfer-backend nixl"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu --disaggregation-mode decode"}}}},
+    {.id = "SA015",
+     .severity = Severity::kWarning,
+     .field = Field::enable_lora,
+     .summary = "adapters of experts before 0.5.20",
+     .why = "All but the smallest batches with an adapter sort their tokens by a kernel that is compiled from CUDA "
+            "source: an error at the first of them. From 0.5.20 an Intel GPU sorts in torch.",
+     .remedies = {in_release("0.5.20"), drop("--enable-lora")},
+     .source = "sglang/srt/lora/lora_moe_runners.py, sglang/jit_kernel/moe_lora_align.py",
+     .device = "xpu",
+     .until = v0_5(20),
+     .check = adapters_of_experts,
+     .fires_on = {{{.model = "qwen3-30b-a3b",
+                    .args = "--device xpu --tp-size 4 --enable-lora --max-lora-rank 8 --lora-target-modules all"}}},
+     .quiet_on = {{{.model = "qwen3-30b-a3b",
+                    .args = "--device xpu --tp-size 4 --enable-lora --max-lora-rank 8 --lora-target-modules q_proj"},
+                   {.model = "qwen3-8b",
+                    .args = "--device xpu --enable-lora --max-lora-rank 8 --lora-target-modules all"}}}},
     {.id = "SA009",
      .field = Field::enable_lora,
      .summary = "adapters with DP attention",

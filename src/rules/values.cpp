@@ -54,6 +54,7 @@ constexpr std::array kLimits = {Limits{Field::tp_size, 1, kAny},
                                 Limits{Field::triton_attention_split_tile_size, 1, kAny, splits_keys},
                                 Limits{Field::triton_attention_num_kv_splits, 1, kAny, splits_keys}};
 
+bool apart(const LaunchFacts& f) { return f.one_of(Field::disaggregation_mode, {"prefill", "decode"}); }
 bool decodes_apart(const LaunchFacts& f) { return f.is(Field::disaggregation_mode, "decode"); }
 
 // Divisors that may be below 0.
@@ -308,6 +309,8 @@ constexpr std::array kFeatures = {
             "ValueError while the cache is built: the model has no indexer", "auto", hybrid_without_indexer},
     Feature{Field::qsa_indexer_dtype, "fp8_e4m3", v0_5(22),
             "ValueError while the cache is built: the model has no indexer", "auto", hybrid_without_indexer},
+    Feature{Field::disaggregation_enable_kv_checksum, "", v0_5(21),
+            "AssertionError at the first transfer: the sums are taken of CUDA's memory", "", apart},
     Feature{Field::torchao_config, "", v0_5(11),
             "an error once the model is loaded: SGLang has no such method of torchao", "", unknown_torchao, v0_5(18)},
     Feature{Field::hicache_io_backend, "kernel_ascend", v0_5(21), "an error at the first transfer: Ascend's operations",
