@@ -402,8 +402,9 @@ void add_target_options(CLI::App& app, LaunchFlags& flags) {
   app.add_option("--device-profile", flags.device,
                  "Card the launch runs on, such as b60, b580, max1550 (default: this machine's, else b60)");
   app.add_option("--device-memory", flags.device_memory, "Memory of one device as torch reports it, such as 24GiB");
-  app.add_option("--host-memory", flags.host_memory,
-                 "The host's memory (of one NUMA node), which counts with --device cpu (default: this host's)");
+  app.add_option(
+      "--host-memory", flags.host_memory,
+      "The host's memory (of one NUMA node), for --device cpu (default: this host's) and what is kept there");
   app.add_option("--device-count", flags.device_count, "Number of devices (default: this machine's, else 8)");
   app.add_flag("--no-fp64", flags.no_fp64, "The device has no fp64 (SGLang's XMX probe fails)");
 }

@@ -92,6 +92,7 @@ constexpr LateMessage kTable[] = {
     {"invalid literal for int", "ValueError", "<module>", "managers/detokenizer_manager.py", {"EN005"}},
     {"invalid literal for int", "ValueError", "<module>", "managers/schedule_policy.py", {"EN005"}},
     {"could not convert string to float", "ValueError", "", "sglang/srt/environ.py", {"EN005"}},
+    {"torch not compiled with cuda enabled", "AssertionError", "alloc_with_host_register", "", {"SA005", "SA016"}},
     {"sglang_disagg_staging_buffer", "RuntimeError", "", "", {"EN006"}},
     {"not enough host memory available", "ValueError", "", "", {"SA012"}},
     {"kt_kernel is not installed", "ImportError", "", "", {"SA010"}},

@@ -149,6 +149,23 @@ std::optional<Finding> early_transfer(const LaunchFacts& f) {
   return Finding{.message = "the first request with a cached prefix ends this prefill server"};
 }
 
+// Where the option is not given, once the pool is there (kv_cache_builder.py, resolve_decode_retraction_backup).
+bool backs_up_in_host_pool(const LaunchFacts& f) {
+  if (f.is(Field::disaggregation_decode_retraction_backup, "host_pool")) return true;
+  const bool preempts = f.on(Field::enable_priority_scheduling) && !f.on(Field::disable_priority_preemption);
+  return f[Field::disaggregation_decode_retraction_backup].is_none() && !f.model().is_mla() && !is_hybrid(f.model()) &&
+         f.dcp() == 1 && !preempts && !f.on(Field::disaggregation_decode_enable_radix_cache) &&
+         !f.on(Field::disaggregation_decode_enable_offload_kvcache) && !f.on(Field::enable_unified_memory);
+}
+
+std::optional<Finding> decode_host_pool(const LaunchFacts& f) {
+  if (!f.is(Field::disaggregation_mode, "decode") || f.on(Field::enable_hierarchical_cache)) return std::nullopt;
+  if (!backs_up_in_host_pool(f)) return std::nullopt;
+  return Finding{.message = fmt::format("this decode server keeps retracted requests in a host pool, which is "
+                                        "registered through CUDA in {}",
+                                        f.release().text())};
+}
+
 std::optional<Finding> mooncake_indices(const LaunchFacts& f) {
   const bool sends = f.is(Field::disaggregation_mode, "prefill") &&
                      f.is(Field::disaggregation_transfer_backend, "mooncake") &&
@@ -417,6 +434,24 @@ const Rule kRules[] = {
                     .args = "--device xpu --tp-size 4 --enable-lora --max-lora-rank 8 --lora-target-modules q_proj"},
                    {.model = "qwen3-8b",
                     .args = "--device xpu --enable-lora --max-lora-rank 8 --lora-target-modules all"}}}},
+    {.id = "SA016",
+     .severity = Severity::kWarning,
+     .field = Field::disaggregation_decode_retraction_backup,
+     .summary = "the host pool of a decode server before 0.5.21",
+     .why = "Without the option a decode server of a model that has neither MLA nor a recurrent state backs retracted "
+            "requests up in a host pool, and fails while it is built: torch.cuda.cudart() of a torch without CUDA.",
+     .remedies = {give("--disaggregation-decode-retraction-backup", "cpu_tensor")},
+     .source = "sglang/srt/mem_cache/kv_cache_builder.py: resolve_decode_retraction_backup, pool_host/common.py",
+     .device = "xpu",
+     .since = v0_5(18),
+     .until = v0_5(21),
+     .doubtful = true,
+     .check = decode_host_pool,
+     .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --disaggregation-mode decode"}}},
+     .quiet_on = {{{.model = "qwen3-8b",
+                    .args = "--device xpu --disaggregation-mode decode --disaggregation-decode-retraction-backup "
+                            "cpu_tensor"},
+                   {.model = "minicpm3-4b", .args = "--device xpu --disaggregation-mode decode"}}}},
     {.id = "SA009",
      .field = Field::enable_lora,
      .summary = "adapters with DP attention",
