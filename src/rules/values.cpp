@@ -54,6 +54,7 @@ constexpr std::array kLimits = {Limits{Field::tp_size, 1, kAny},
                                 Limits{Field::triton_attention_split_tile_size, 1, kAny, splits_keys},
                                 Limits{Field::triton_attention_num_kv_splits, 1, kAny, splits_keys}};
 
+bool has_experts(const LaunchFacts& f) { return routed_experts(f.model()) > 0; }
 bool apart(const LaunchFacts& f) { return f.one_of(Field::disaggregation_mode, {"prefill", "decode"}); }
 bool decodes_apart(const LaunchFacts& f) { return f.is(Field::disaggregation_mode, "decode"); }
 
@@ -309,6 +310,12 @@ constexpr std::array kFeatures = {
             "ValueError while the cache is built: the model has no indexer", "auto", hybrid_without_indexer},
     Feature{Field::qsa_indexer_dtype, "fp8_e4m3", v0_5(22),
             "ValueError while the cache is built: the model has no indexer", "auto", hybrid_without_indexer},
+    Feature{Field::enable_two_batch_overlap, "", v0_5(11),
+            "an error at the first prefill that it splits: it asks for the properties of a CUDA device", "",
+            has_experts},
+    Feature{Field::enable_return_routed_experts, "", v0_5(20),
+            "AssertionError while the worker starts: the host's side is registered through CUDA", "", has_experts,
+            v0_5(21)},
     Feature{Field::disaggregation_enable_kv_checksum, "", v0_5(21),
             "AssertionError at the first transfer: the sums are taken of CUDA's memory", "", apart},
     Feature{Field::torchao_config, "", v0_5(11),
