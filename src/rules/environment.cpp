@@ -1,6 +1,7 @@
 // EN: environment variables named SGLANG_… that the release does not read, or whose value it does not take. What a name
 // means there is decided in environment_names.cpp, from the releases' own files; values in environment_values.cpp.
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -108,6 +109,19 @@ std::optional<Finding> staging_buffer(const LaunchFacts& f) {
                  .severity = severity};
 }
 
+// Classes with Qwen3-VL's tower; those of other towers ask for CUDA first.
+bool has_qwen3_tower(const ModelFacts& m) {
+  constexpr std::array<std::string_view, 4> kOfQwen3 = {
+      "Qwen3VLForConditionalGeneration", "Qwen3VLMoeForConditionalGeneration", "Qwen3_5ForConditionalGeneration",
+      "Qwen3_5MoeForConditionalGeneration"};
+  return std::ranges::any_of(kOfQwen3, [&](std::string_view name) { return m.has_architecture(name); });
+}
+
+std::optional<Finding> vision_graph(const LaunchFacts& f) {
+  if (!f.env_on("SGLANG_VIT_ENABLE_CUDA_GRAPH") || !has_qwen3_tower(f.model())) return std::nullopt;
+  return Finding{.message = "SGLANG_VIT_ENABLE_CUDA_GRAPH ends this server at its first image"};
+}
+
 const Rule kRules[] = {
     {.id = "EN001",
      .severity = Severity::kWarning,
@@ -188,7 +202,8 @@ const Rule kRules[] = {
                     .args = "--device xpu --disaggregation-mode decode",
                     .env = "SGLANG_DISAGG_STAGING_BUFFER=1"},
                    {.model = "qwen3-8b",
-                    .args = "--device xpu --disaggregation-mode prefill --chunked-prefill-size -1",
+                    .args = "--device xpu --disaggregation-mode prefill --disaggregation-transfer-backend nixl "
+                            "--chunked-prefill-size -1",
                     .env = "SGLANG_DISAGG_STAGING_BUFFER=1",
                     .since = v0_5(17)}}},
      .quiet_on =
@@ -197,6 +212,17 @@ const Rule kRules[] = {
             .env = "SGLANG_DISAGG_STAGING_BUFFER=1",
             .since = v0_5(23)},
            {.model = "deepseek-v2-lite-chat", .args = "--device xpu", .env = "SGLANG_DISAGG_STAGING_BUFFER=1"}}}},
+    {.id = "EN007",
+     .summary = "graphs of a vision tower on an Intel GPU",
+     .why = "Qwen3-VL's tower captures a torch.cuda.CUDAGraph on every device but Ascend's, and a torch without CUDA "
+            "refuses to make one.",
+     .remedies = {unset("SGLANG_VIT_ENABLE_CUDA_GRAPH")},
+     .source = "sglang/srt/models/qwen3_vl.py, sglang/srt/multimodal/vit_cuda_graph_runner.py",
+     .device = "xpu",
+     .check = vision_graph,
+     .fires_on = {{{.model = "qwen3-vl-8b-instruct", .args = "--device xpu", .env = "SGLANG_VIT_ENABLE_CUDA_GRAPH=1"}}},
+     .quiet_on = {{{.model = "qwen3-vl-8b-instruct", .args = "--device xpu", .env = "SGLANG_VIT_ENABLE_CUDA_GRAPH=0"},
+                   {.model = "qwen3-8b", .args = "--device xpu", .env = "SGLANG_VIT_ENABLE_CUDA_GRAPH=1"}}}},
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "src/facts/kinds.h"
+#include "src/facts/model_classes.h"
 #include "src/python/network_address.h"
 #include "src/python/text.h"
 #include "src/rules/families.h"
@@ -55,6 +56,38 @@ constexpr std::array kLimits = {Limits{Field::tp_size, 1, kAny},
                                 Limits{Field::triton_attention_num_kv_splits, 1, kAny, splits_keys}};
 
 bool has_experts(const LaunchFacts& f) { return routed_experts(f.model()) > 0; }
+// Of SGLang's own classes, those with load_kv_cache_scales, inherited ones too; the file is read for this cache alone.
+bool reads_no_scales(const LaunchFacts& f) {
+  constexpr std::array<std::string_view, 24> kRead = {"ApertusForCausalLM",
+                                                      "ArceeForCausalLM",
+                                                      "Cosmos3EdgeForConditionalGeneration",
+                                                      "Exaone4ForCausalLM",
+                                                      "Glm4ForCausalLM",
+                                                      "Glm5NextForConditionalGeneration",
+                                                      "HunYuanDenseV1ForCausalLM",
+                                                      "HunYuanMoEV1ForCausalLM",
+                                                      "IQuestCoderForCausalLM",
+                                                      "InternLM3ForCausalLM",
+                                                      "Llama4ForCausalLM",
+                                                      "LlamaForCausalLM",
+                                                      "MiMoForCausalLM",
+                                                      "MiMoV2ASRForCausalLM",
+                                                      "MiMoV2FlashForCausalLM",
+                                                      "MiMoV2ForCausalLM",
+                                                      "Ministral3ForCausalLM",
+                                                      "MistralForCausalLM",
+                                                      "OPTForCausalLM",
+                                                      "Phi3ForCausalLM",
+                                                      "Qwen2ForCausalLM",
+                                                      "Qwen3ForCausalLM",
+                                                      "Qwen3Model",
+                                                      "TeleFLMForCausalLM"};
+  const auto& names = f.model().architectures;
+  return f.is(Field::kv_cache_dtype, "fp8_e4m3") && !f.is(Field::model_impl, "transformers") && !names.empty() &&
+         std::ranges::all_of(names, [&](const std::string& name) {
+           return is_own(facts::model_class(name, f.release())) && std::ranges::find(kRead, name) == kRead.end();
+         });
+}
 bool apart(const LaunchFacts& f) { return f.one_of(Field::disaggregation_mode, {"prefill", "decode"}); }
 bool decodes_apart(const LaunchFacts& f) { return f.is(Field::disaggregation_mode, "decode"); }
 
@@ -313,6 +346,9 @@ constexpr std::array kFeatures = {
     Feature{Field::enable_two_batch_overlap, "", v0_5(11),
             "an error at the first prefill that it splits: it asks for the properties of a CUDA device", "",
             has_experts},
+    Feature{Field::quantization_param_path, "", v0_5(11),
+            "RuntimeError once the weights are loaded: the model's class reads no scales of a cache", "",
+            reads_no_scales},
     Feature{Field::enable_return_routed_experts, "", v0_5(20),
             "AssertionError while the worker starts: the host's side is registered through CUDA", "", has_experts,
             v0_5(21)},
