@@ -323,6 +323,28 @@ TEST(Facts, AMachineWithoutAUsableCardIsReadBack) {
   EXPECT_EQ(facts_of({"--facts", root.file("facts.json", written.out)})["device"]["count"], 0);
 }
 
+TEST(Facts, SecretsOfTheFileAreNotTold) {
+  const TemporaryDirectory dir;
+  const std::string file =
+      dir.file("f.json", R"({"notes": ["token Zq9TopSecret77x", "HF_TOKEN=Zq9TopSecret77x", "a plain note"],
+                             "environment": {"value": "https://u:Zq9TopSecret77x@h"},
+                             "device": {"name": "card at https://u:Zq9TopSecret77x@h"},
+                             "packages": [{"name": "sglang", "version": "0.5.19 --api-key Zq9TopSecret77x"}]})");
+  const std::vector<std::string> launch = {"--facts", file, "--", "--model-path", "Qwen/Qwen3-0.6B"};
+  for (const std::vector<std::string>& front : {std::vector<std::string>{"facts"},
+                                                {"facts", "--format", "json"},
+                                                {"check", "--no-kernel"},
+                                                {"check", "--no-kernel", "--output", "json"},
+                                                {"memory"}}) {
+    std::vector<std::string> words = front;
+    words.insert(words.end(), launch.begin(), launch.end());
+    const ToolRun run = run_tool(words);
+    EXPECT_LT(run.status, 3) << run.err;
+    EXPECT_THAT(run.out + run.err, Not(HasSubstr("Zq9TopSecret77x")));
+    EXPECT_TRUE(front[0] == "memory" || run.out.find("a plain note") != std::string::npos) << run.out;
+  }
+}
+
 TEST(Facts, AFileThatHoldsNoneIsRefusedByWhatIsWrongInIt) {
   struct Row {
     const char* text;

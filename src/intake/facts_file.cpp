@@ -18,6 +18,7 @@
 #include "src/base/edit_distance.h"
 #include "src/base/limits.h"
 #include "src/base/read_text.h"
+#include "src/intake/secret_text.h"
 
 namespace preflight::commands {
 namespace {
@@ -145,9 +146,15 @@ const Value* at(const Value& object, std::string_view key) {
   return value == nullptr || value->is_none() ? nullptr : value;
 }
 
+// Whoever wrote the file may have written a secret into it.
+std::string shown(std::string text) {
+  hide_value_parts(text);
+  return text;
+}
+
 std::string text_at(const Value& object, std::string_view key) {
   const Value* value = at(object, key);
-  return value == nullptr ? "" : value->as_string();
+  return value == nullptr ? "" : shown(value->as_string());
 }
 
 Origin origin_at(const Value& object, std::string_view key) {
@@ -209,7 +216,7 @@ Result<MachineFacts> taken(const Value& facts, const std::string& file) {
   }
   if (const Value* packages = at(facts, "packages")) take_packages(*packages, at(facts, "environment"), file, out);
   if (const Value* notes = at(facts, "notes")) {
-    for (const Value& note : notes->as_list()) out.notes.push_back(note.as_string());
+    for (const Value& note : notes->as_list()) out.notes.push_back(shown(note.as_string()));
   }
   return out;
 }
