@@ -1,4 +1,5 @@
 // Models that are one GGUF file. Every row was compared with what the real release reads from such a file.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -285,6 +286,20 @@ TEST(Gguf, QuantisedTensorsHaveNoKernelOnXpu) {
       EXPECT_EQ(run.out.find("QN013]") != std::string::npos, *name != '\0') << type << run.out;
     }
   }
+}
+
+// A search resolves a launch thousands of times: a target and its draft do not put each other out.
+TEST(Gguf, HeadersOfATargetAndItsDraftAreReadOnce) {
+  const testing::TemporaryDirectory root;
+  const std::string target = root.file("target.gguf", Writer("qwen3").sizes().tensor("b").tensor("a").file());
+  const std::string draft = root.file("draft.gguf", Writer("qwen3").sizes().tensor("c").file());
+  const auto first = read_gguf(target, GgufReaders::kPackage);
+  ASSERT_TRUE(first);
+  EXPECT_THAT((*first)->tensors, ::testing::ElementsAre("a", "b"));
+  for (const GgufReaders readers : {GgufReaders::kBoth, GgufReaders::kPackage}) ASSERT_TRUE(read_gguf(draft, readers));
+  EXPECT_EQ(read_gguf(target, GgufReaders::kPackage).value(), *first);
+  root.file("target.gguf", Writer("qwen3").sizes().tensor("other").file());
+  EXPECT_THAT(read_gguf(target, GgufReaders::kPackage).value()->tensors, ::testing::ElementsAre("other"));
 }
 
 // Whatever a file says of its lengths, reading ends where the file ends.

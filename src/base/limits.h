@@ -39,6 +39,8 @@ inline constexpr std::int64_t kLaunchBytes = std::int64_t{1} << 60U;
 inline constexpr std::int64_t kListItems = std::int64_t{1} << 20U;
 // Items for which Python finds no memory on any machine: 8 TiB of pointers.
 inline constexpr std::int64_t kPythonItems = std::int64_t{1} << 40U;
+// Headers of GGUF files that are kept as they were read: of a target and its draft, by both readers.
+inline constexpr std::size_t kGgufHeaders = 4;
 // Stages of a pipeline: weights are counted stage by stage.
 inline constexpr std::int64_t kPipelineStages = 16'384;
 

@@ -9,7 +9,7 @@ std::shared_ptr<const WeightFiles> weights_of(const Launch& launch, ModelFiles& 
   return place && !place->directory.empty() ? models.weights_in(place->directory) : nullptr;
 }
 
-tl::expected<std::shared_ptr<const GgufFile>, GgufFault> gguf_of(const Launch& launch, Field path, ModelFiles& models) {
+ReadGguf gguf_of(const Launch& launch, Field path, ModelFiles& models) {
   if (!launch.accepted() || launch.resolved.empty()) return nullptr;
   const Value& given = launch[path];
   const Field format = path == Field::model_path ? Field::load_format : Field::speculative_draft_load_format;
@@ -18,8 +18,8 @@ tl::expected<std::shared_ptr<const GgufFile>, GgufFault> gguf_of(const Launch& l
   if (!is_gguf_file(file)) return nullptr;
   auto read = read_gguf(file, GgufReaders::kPackage);
   if (!read) return tl::make_unexpected(std::move(read.error()));
-  if (!read->damage.empty()) return tl::make_unexpected(GgufFault{"ValueError", file + ": " + read->damage});
-  return std::make_shared<const GgufFile>(std::move(*read));
+  if (!(*read)->damage.empty()) return tl::make_unexpected(GgufFault{"ValueError", file + ": " + (*read)->damage});
+  return read;
 }
 
 }  // namespace preflight::facts

@@ -14,6 +14,6 @@ std::shared_ptr<const WeightFiles> weights_of(const Launch& launch, ModelFiles& 
 
 // The GGUF file that SGLang loads for a path of the launch; null: it loads none, or not on this machine. Errors: what
 // ends the load.
-tl::expected<std::shared_ptr<const GgufFile>, GgufFault> gguf_of(const Launch& launch, Field path, ModelFiles& models);
+ReadGguf gguf_of(const Launch& launch, Field path, ModelFiles& models);
 
 }  // namespace preflight::facts

@@ -45,7 +45,7 @@ class Converter {
       raise(RF::kUnknownArchitecture, "ValueError", frame_,
             fmt::format("transformers cannot read GGUF files of the architecture {}", written_));
     }
-    const bool output = std::find(file_.tensors.begin(), file_.tensors.end(), "output.weight") != file_.tensors.end();
+    const bool output = std::ranges::binary_search(file_.tensors, "output.weight");
     set("tie_word_embeddings", !output || written_ == "falcon" || written_ == "bloom");
     if (defaults != nullptr) {
       for (const auto& [key, value] : defaults->as_dict()) {
@@ -181,7 +181,7 @@ class Converter {
     for (const Value& section : need("rope.dimension_sections").as_list()) {
       if (section.truthy()) sections.push_back(section);
     }
-    const bool output = std::find(file_.tensors.begin(), file_.tensors.end(), "output.weight") != file_.tensors.end();
+    const bool output = std::ranges::binary_search(file_.tensors, "output.weight");
     config_ = Value::dict({
         {"model_type", sparse ? "qwen3_5_moe_text" : "qwen3_5_text"},
         {"architectures", Value::list({sparse ? "Qwen3_5MoeForCausalLM" : "Qwen3_5ForCausalLM"})},
@@ -244,8 +244,8 @@ GgufSource gguf_source(Release release, const std::string& path) {
   const std::string config = directory_of_gguf(path) + "/config.json";
   if (std::filesystem::is_regular_file(config, ignored)) return GgufSource::kBeside;
   const auto file = read_gguf(path, GgufReaders::kPackage);
-  if (!file || !file->damage.empty()) return GgufSource::kHeader;
-  const Value* architecture = file->metadata.find("general.architecture");
+  if (!file || !(*file)->damage.empty()) return GgufSource::kHeader;
+  const Value* architecture = (*file)->metadata.find("general.architecture");
   return architecture != nullptr && *architecture == Value("muse-glimmer") ? GgufSource::kNative : GgufSource::kHeader;
 }
 
@@ -254,7 +254,7 @@ Value config_of_gguf(const ConfigTables& tables, const std::string& path, std::s
   if (path.ends_with('/')) raise(RF::kOther, "OSError", frame, path + " is not the name of a file");
   const auto file = read_gguf(path, readers_of(tables.release()));
   if (!file) raise(RF::kOther, file.error().exception, frame, file.error().message);
-  return Converter(tables, *file, frame).convert();
+  return Converter(tables, **file, frame).convert();
 }
 
 void name_gguf_architecture(const ConfigTables& tables, const HfConfigPtr& config) {

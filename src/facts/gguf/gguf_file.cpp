@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -81,6 +82,7 @@ class Reader {
     }
     for (std::uint64_t i = 0; i < tensors; ++i) tensor();
     if (tensors > 0) look_for_data();
+    std::ranges::sort(file_.tensors);
     file_.metadata = Value::dict(std::move(metadata_));
     return std::move(file_);
   }
@@ -299,22 +301,25 @@ bool is_gguf_file(const std::string& given) {
   return in && std::string_view(head.data(), head.size()) == "GGUF";
 }
 
-tl::expected<GgufFile, GgufFault> read_gguf(const std::string& path, GgufReaders readers) {
-  // A search resolves a model dozens of times, for each card and each candidate, by the same header.
+ReadGguf read_gguf(const std::string& path, GgufReaders readers) {
   static std::mutex guard;
-  static std::optional<std::pair<FileState, GgufFile>> last;
+  static std::deque<std::pair<FileState, ReadGguf>> kept;  // the newest in front
   const auto state = state_of(path, readers);
   const std::lock_guard lock(guard);
-  if (last && last->first == state) return last->second;
+  const auto known = std::ranges::find_if(kept, [&](const auto& one) { return state && one.first == *state; });
+  if (known != kept.end()) return known->second;
+  ReadGguf read;
   try {
     Reader reader(path, readers);
     GgufFile file = reader.read();
     file.repeated = std::move(reader.repeated);
-    if (state) last.emplace(*state, file);
-    return file;
+    read = std::make_shared<const GgufFile>(std::move(file));
   } catch (GgufFault& fault) {
-    return tl::make_unexpected(std::move(fault));
+    read = tl::make_unexpected(std::move(fault));
   }
+  if (state) kept.emplace_front(*state, read);
+  if (kept.size() > limits::kGgufHeaders) kept.pop_back();
+  return read;
 }
 
 }  // namespace preflight::facts

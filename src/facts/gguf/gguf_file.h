@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,10 +16,10 @@ namespace preflight::facts {
 struct GgufFile {
   Value metadata;  // key -> value, in the file's order; arrays of texts are in `texts` alone
   std::map<std::string, std::uint64_t> texts;  // array of texts -> its length
-  std::vector<std::string> tensors;
-  std::set<std::string> quantised;  // the types of tensors that are no plain numbers: "Q4_K"
-  std::string repeated;             // a key that stands there twice, which only the package minds
-  std::string damage;               // so is data that the tensors tell of and the file does not hold
+  std::vector<std::string> tensors;            // by name
+  std::set<std::string> quantised;             // the types of tensors that are no plain numbers: "Q4_K"
+  std::string repeated;                        // a key that stands there twice, which only the package minds
+  std::string damage;                          // so is data that the tensors tell of and the file does not hold
 };
 
 // What Python raises over an unusable file.
@@ -33,6 +34,8 @@ enum class GgufReaders { kPackage, kBoth };
 // A regular file whose name ends in .gguf or that begins with the letters GGUF. A slash at the end counts for nothing.
 bool is_gguf_file(const std::string& path);
 std::string without_end_slashes(std::string path);
-tl::expected<GgufFile, GgufFault> read_gguf(const std::string& path, GgufReaders readers);
+// A header is read once for all who ask for it: a search resolves a launch many times.
+using ReadGguf = tl::expected<std::shared_ptr<const GgufFile>, GgufFault>;
+ReadGguf read_gguf(const std::string& path, GgufReaders readers);
 
 }  // namespace preflight::facts

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string_view>
-#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -60,10 +59,9 @@ LackingTensors lacking_tensors(const GgufFile& file) {
   const std::int64_t layers = number("block_count");
   if (known == kArchitectures.end() || layers < 1 || layers > limits::kLayers) return out;
   if (!known->has_experts && number("expert_count") > 0) return out;  // Mixtral's, by the name of Llama's
-  const std::unordered_set<std::string_view> held(file.tensors.begin(), file.tensors.end());
   const auto want = [&](std::string tensor) {
     ++out.of;
-    if (!held.contains(tensor)) out.names.push_back(std::move(tensor));
+    if (!std::ranges::binary_search(file.tensors, tensor)) out.names.push_back(std::move(tensor));
   };
   want("token_embd.weight");
   want("output_norm.weight");
