@@ -118,6 +118,30 @@ TEST(Limits, EnvironmentsOfNamesThatNobodyReads) {
   expect_bounded("pages --no-kernel --command-file " + file, "pages");
 }
 
+// Each program in front of another looks through the words behind it; a text that is run holds its words.
+TEST(Limits, ProgramsThatStartOneAnother) {
+  const TemporaryDirectory dir;
+  for (const std::string program : {"env ", "exec ", "nohup ", "sudo ", "timeout 3 ", "xargs "}) {
+    const std::string file = dir.file("a.sh", many(9'000, [&](int) { return program; }) + kServe + "\n");
+    expect_bounded("check --no-kernel " + file, "more programs start one another in this command than are followed");
+  }
+  const std::string wrapped = many(20, [](int) { return std::string("nice "); });
+  expect_bounded("check --no-kernel " + dir.file("b.sh", wrapped + kServe + "\n"), "1 launch checked");
+  expect_bounded(
+      "check --no-kernel " + dir.file("c.sh", many(9'000, [](int) { return std::string("eval "); }) + kServe + "\n"),
+      "this text has more words than are followed");
+}
+
+TEST(Limits, SignsThatCloseNothing) {
+  const TemporaryDirectory dir;
+  for (const std::string sign : {"$", "$[", "${A[x}", "\"$[\""}) {
+    const std::string file =
+        dir.file("a.sh", std::string(kServe) + " " +
+                             many(500'000 / static_cast<int>(sign.size()), [&](int) { return sign; }) + "\n");
+    expect_bounded("check --no-kernel " + file, "more words than are followed");
+  }
+}
+
 // All arguments in one line: what is shown of each is not looked for through the whole of it.
 TEST(Limits, OneLineOfManyArguments) {
   const TemporaryDirectory dir;

@@ -121,6 +121,7 @@ inline constexpr std::size_t kProbeSteps = 300'000;
 inline constexpr int kShellDepth = 60;
 inline constexpr int kShellCalls = 40;
 inline constexpr int kShellsInShells = 8;
+inline constexpr std::size_t kWrappers = 64;  // env, nohup, numactl, … in front of a program
 inline constexpr int kTextDepth = 4;
 inline constexpr int kArithmeticDepth = 64;
 // What a byte of a function that export -f hands over costs: it is read each time.

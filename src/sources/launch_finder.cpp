@@ -478,7 +478,11 @@ void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from
     if (!error_) error_ = Error{"shells are nested too deep in this command"};
     return;
   }
-  for (std::size_t at = from; at < words.size();) {
+  for (std::size_t at = from, wrappers = 0; at < words.size(); ++wrappers) {
+    if (wrappers > limits::kWrappers) {  // each looks through the words behind it
+      if (!error_) error_ = Error{"more programs start one another in this command than are followed"};
+      return;
+    }
     const ShellWord& word = words[at];
     if (const auto server = server_at(words, at)) {
       if (only_asks(words, server->first)) {

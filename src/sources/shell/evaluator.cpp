@@ -97,7 +97,7 @@ void ShellEvaluator::run_text(const ShellText& text, const std::string& file) {
   // Functions that it defines outlive it.
   auto kept = std::make_shared<std::pair<ShellText, std::unique_ptr<ShellParser>>>();
   kept->first = text;
-  kept->second = std::make_unique<ShellParser>(kept->first, pasted_);
+  kept->second = std::make_unique<ShellParser>(kept->first, pasted_, budget_.open_words);
   kept_.push_back(kept);
   const std::size_t functions = bodies_.size();
   ShellParser& parser = *kept->second;
@@ -110,7 +110,9 @@ void ShellEvaluator::run_text(const ShellText& text, const std::string& file) {
       break;
     }
     if (!node) break;
+    const std::size_t around = std::exchange(budget_.open_words, budget_.depth > 1 ? parser.words() : 0);
     run_node(*node);
+    budget_.open_words = around;
   }
   text_ = before;
   --budget_.depth;

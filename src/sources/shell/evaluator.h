@@ -26,6 +26,7 @@ enum class Status { kTrue, kFalse, kUnknown };
 struct ShellBudget {
   std::size_t steps = 1'500'000;  // characters of words, variables copied, commands run
   int depth = 0;
+  std::size_t open_words = 0;           // of the texts that run around this one: eval, trap, files
   std::optional<TextLines> lines = {};  // of the pasted text, once a place of it is told
 };
 

@@ -15,8 +15,9 @@ namespace preflight::sources {
 
 class ShellParser {
  public:
-  ShellParser(const ShellText& script, std::string_view pasted)
-      : script_(script), text_(script.text), pasted_(pasted) {}
+  // `words` of texts around this one are counted, too.
+  ShellParser(const ShellText& script, std::string_view pasted, std::size_t words = 0)
+      : script_(script), text_(script.text), pasted_(pasted), nodes_(words) {}
 
   // The next complete command at the top, nullptr at the end of the text. Throws nothing; see failed().
   NodePtr next();
@@ -27,6 +28,7 @@ class ShellParser {
 
   [[nodiscard]] bool failed() const { return !error_.empty(); }
   [[nodiscard]] Error error() const;
+  [[nodiscard]] std::size_t words() const { return nodes_; }
   [[nodiscard]] const std::vector<HereDocument>& here_documents() const { return here_documents_; }
   std::vector<ShellNote> take_notes() { return std::move(notes_); }
 
@@ -85,6 +87,7 @@ class ShellParser {
   Parts argument(std::size_t close, bool quoted);
   [[nodiscard]] std::size_t replacement_at(std::size_t i, std::size_t close) const;
   [[nodiscard]] bool is_for_sh() const;
+  bool closes_bracket(std::size_t from);
   [[nodiscard]] std::size_t closing_brace(std::size_t i, bool quoted) const;
   [[nodiscard]] std::string_view placeholder() const;
   std::optional<Assignment> assignment();
@@ -93,7 +96,8 @@ class ShellParser {
   std::string_view text_;
   std::string_view pasted_;
   std::size_t at_ = 0;
-  std::size_t nodes_ = 0;
+  std::size_t nodes_;
+  std::optional<std::size_t> last_bracket_;  // ]
   int depth_ = 0;
   bool in_pattern_ = false;  // @(a|b) is one
   std::vector<HereDocument> here_documents_;

@@ -225,8 +225,14 @@ void ShellParser::parameter(Parts& parts, std::string name, std::size_t from, bo
       {.kind = Part::Kind::kParameter, .quoted = quoted, .begin = from, .end = at_, .name = std::move(name)});
 }
 
+bool ShellParser::closes_bracket(std::size_t from) {
+  if (!last_bracket_) last_bracket_ = text_.rfind(']');
+  return *last_bracket_ != std::string_view::npos && *last_bracket_ > from;
+}
+
 void ShellParser::dollar(Parts& parts, bool quoted) {
   const std::size_t from = at_;
+  if (!count(from)) return;
   if (peek(1) == '(') {
     const std::size_t end = behind_parenthesis(text_, at_ + 1);
     if (end == std::string_view::npos) return fail("the parenthesis of $(…) is not closed", from);
@@ -240,8 +246,8 @@ void ShellParser::dollar(Parts& parts, bool quoted) {
     return;
   }
   if (peek(1) == '{') return braces(parts, quoted);
-  if (const std::size_t close = text_.find(']', at_); peek(1) == '[' && close != std::string_view::npos) {
-    at_ = close + 1;
+  if (peek(1) == '[' && closes_bracket(at_)) {
+    at_ = text_.find(']', at_) + 1;
     parts.push_back({.kind = Part::Kind::kUnclear,
                      .quoted = quoted,
                      .begin = from,
@@ -288,7 +294,7 @@ void ShellParser::braces(Parts& parts, bool quoted) {
   }
   part.name = text_.substr(name_at, i - name_at);
   if (i < close && text_[i] == '[') {
-    const std::size_t end = text_.find(']', i);
+    const std::size_t end = std::min(text_.substr(0, close).find(']', i), close);
     if (end < close) {
       part.subscript = text_.substr(i + 1, end - i - 1);
       i = end + 1;
