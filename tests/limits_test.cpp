@@ -142,6 +142,26 @@ TEST(Limits, SignsThatCloseNothing) {
   }
 }
 
+// Each script of a file has a budget, and all of them have one together.
+TEST(Limits, ScriptsOfOneFile) {
+  const TemporaryDirectory dir;
+  const std::string turns =
+      "for i in $(seq 60); do for j in $(seq 60); do for k in 1 2 3; do A=$i$j$k; done; done; done; ";
+  const auto service = [&](int i) {
+    std::string script = turns + kServe;
+    for (auto at = script.find('$'); at != std::string::npos; at = script.find('$', at + 2)) script.insert(at, "$");
+    return fmt::format("  s{}: {{image: x, command: [bash, -c, '{}']}}\n", i, script);
+  };
+  const std::string together = "the scripts and programs of this file need more steps together than are followed";
+  expect_bounded("check --no-kernel " + dir.file("one.yaml", "services:\n" + service(1)), "1 launch checked");
+  expect_bounded("check --no-kernel " + dir.file("many.yaml", "services:\n" + many(400, service)), together);
+  expect_bounded(
+      "check --no-kernel " +
+          dir.file("many.py",
+                   "import os\n" + many(400, [&](int) { return fmt::format("os.system('{}{}')\n", turns, kServe); })),
+      together);
+}
+
 // All arguments in one line: what is shown of each is not looked for through the whole of it.
 TEST(Limits, OneLineOfManyArguments) {
   const TemporaryDirectory dir;

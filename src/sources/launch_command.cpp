@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "src/base/limits.h"
+#include "src/sources/file_steps.h"
 #include "src/sources/image_tag.h"
 #include "src/sources/launch_finder.h"
 #include "src/sources/mentions.h"
@@ -121,6 +122,7 @@ Result<std::vector<LaunchCommand>> read_launches(std::string_view text, const Va
   NoLaunch ignored = {};
   NoLaunch& why_none = none == nullptr ? ignored : *none;
   why_none = NoLaunch::kUnread;
+  const FileSteps steps;
   LaunchFinder finder(text, variables);
   const SourceText source{text, variables, name};
   const FileKind kind = kind_of(text, name);

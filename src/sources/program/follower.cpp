@@ -1,6 +1,7 @@
 // Statements of a Python program, one after the other. Tested by tests/traps_test.cpp, with Python as the judge.
 #include "src/sources/program/follower.h"
 #include "src/base/limits.h"
+#include "src/sources/file_steps.h"
 #include "src/sources/readers/variable_file.h"
 
 #include <algorithm>
@@ -40,6 +41,7 @@ Follower::Follower(const SourceText& source, LaunchFinder& finder, const Program
 void Follower::spend(std::size_t steps) const {
   if (steps > steps_) throw Exhausted{};
   steps_ -= steps;
+  if (!FileSteps::take(steps)) throw Exhausted{FileSteps::kNoMore};
 }
 
 void Follower::add(ShellText& to, const ShellText& more) const {
@@ -67,8 +69,8 @@ Result<bool> Follower::run() {
     (void)run(program_.body);
     unfinished();
     left_lists();
-  } catch (const Exhausted&) {
-    return failure("this program needs more steps than are followed; give its launch as a command");
+  } catch (const Exhausted& spent) {
+    return failure(spent.why);
   }
   if (error_) return tl::make_unexpected(*error_);
   return true;

@@ -66,7 +66,9 @@ class Follower {
     Val value;
     std::size_t at;
   };
-  struct Exhausted {};
+  struct Exhausted {
+    const char* why = "this program needs more steps than are followed; give its launch as a command";
+  };
   using Step = std::function<Flow()>;
 
   Flow run(const Block& block);

@@ -7,6 +7,7 @@
 
 #include "src/base/limits.h"
 #include "src/sources/container_command.h"
+#include "src/sources/file_steps.h"
 #include "src/sources/mention_trail.h"
 #include "src/sources/shell/parser.h"
 
@@ -48,7 +49,9 @@ bool ShellEvaluator::spend(std::size_t steps) {
     return false;
   }
   budget_.steps -= steps;
-  return true;
+  if (FileSteps::take(steps)) return true;
+  error_ = Error{FileSteps::kNoMore};
+  return false;
 }
 
 void ShellEvaluator::too_much() {

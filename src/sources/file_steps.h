@@ -1,0 +1,27 @@
+// Steps in which what stands in one file is followed: its scripts and programs, side by side and inside each other, have
+// one budget together (limits::kFileSteps), beside that of each. Tested by tests/limits_test.cpp.
+#pragma once
+
+#include <cstddef>
+
+namespace preflight::sources {
+
+// Lives while a file is read; one that begins while another lives takes from that one.
+class FileSteps {
+ public:
+  FileSteps();
+  ~FileSteps();
+  FileSteps(const FileSteps&) = delete;
+  FileSteps& operator=(const FileSteps&) = delete;
+
+  // False: there are no more. Where no file is read, there is no end.
+  static bool take(std::size_t steps);
+  static constexpr const char* kNoMore =
+      "the scripts and programs of this file need more steps together than are followed; give them in several files";
+
+ private:
+  std::size_t left_;
+  bool outermost_;
+};
+
+}  // namespace preflight::sources
