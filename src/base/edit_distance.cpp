@@ -2,14 +2,29 @@
 #include "src/base/edit_distance.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <vector>
 
 namespace preflight {
+namespace {
+
+// So many letters at least are in one of the two alone: each costs an edit, and a replacement is one edit for two.
+std::size_t letters_apart(std::string_view a, std::string_view b) {
+  std::array<int, 256> count{};
+  for (const char c : a) ++count[static_cast<unsigned char>(c)];
+  for (const char c : b) --count[static_cast<unsigned char>(c)];
+  std::size_t more = 0;
+  std::size_t less = 0;
+  for (const int n : count) (n > 0 ? more : less) += static_cast<std::size_t>(n > 0 ? n : -n);
+  return std::max(more, less);
+}
+
+}  // namespace
 
 std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t limit) {
   const std::size_t gap = a.size() > b.size() ? a.size() - b.size() : b.size() - a.size();
-  if (gap > limit) return limit + 1;
+  if (gap > limit || letters_apart(a, b) > limit) return limit + 1;
   std::vector<std::size_t> before(b.size() + 1);
   std::vector<std::size_t> last(b.size() + 1);
   std::vector<std::size_t> row(b.size() + 1);
