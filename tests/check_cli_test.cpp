@@ -64,6 +64,22 @@ TEST(CheckCommand, AFixOfALaunchWithAnUnknownDraftIsNotSaidToBeCheckedWhole) {
   EXPECT_THAT(run.out, ::testing::Not(HasSubstr("resolved and checked again")));
 }
 
+TEST(CheckCommand, ALaunchThatIsRefusedBeforeItsUnknownModelIsMendedUpToThat) {
+  const Words refused = {"--model-path",      "/models/nobody-knows",
+                         "--load-format",     "layered_fp8",
+                         "--page-size",       "64",
+                         "--grammar-backend", "xx"};
+  const ToolRun run =
+      run_tool(with({"check", "--no-kernel", "--format", "json", "--sglang-version", "0.5.23", "--"}, refused));
+  EXPECT_EQ(run.status, 1);
+  const auto report = nlohmann::json::parse(run.out);
+  ASSERT_FALSE(report["fixes"].empty()) << run.out;
+  EXPECT_EQ(report["fixes"][0]["arguments"].size(), refused.size());
+  EXPECT_EQ(run.out.find("which brings MD001"), std::string::npos) << run.out;
+  const ToolRun text = run_tool(with({"check", "--no-kernel", "--sglang-version", "0.5.23", "--"}, refused));
+  EXPECT_NE(text.out.find("no errors up to the unknown model"), std::string::npos) << text.out;
+}
+
 TEST(CheckCommand, ACleanLaunchEndsWithZeroAndSaysThatTheKernelDidNotRun) {
   const ToolRun run = run_tool(kGood);
   EXPECT_EQ(run.status, 0) << run.out << run.err;

@@ -219,6 +219,17 @@ bool is_long(const fix::Question& question) {
   return bytes > limits::kFixListBytes;
 }
 
+bool is_of_unknown_model(const Diagnostic& d) { return d.rule == "MD001"; }
+
+// Whether `other` got as far as to a model that nobody knows and that the given launch names, too: SGLang refused that
+// one before it looked.
+bool is_open_by_own_model(const PreparedLaunch& other, const PreparedLaunch& given, const fix::Question& question) {
+  if (!other.unknown_model || given.launch.accepted()) return false;
+  const std::string& path = other.unknown_model->path;
+  return std::ranges::any_of(question.words,
+                             [&](const std::string& word) { return word == path || word.ends_with("=" + path); });
+}
+
 // What a try of a launch counts as: one of many words is read word by word, time and again.
 std::size_t cost_of(const fix::Question& question) { return 1 + question.words.size() / limits::kWordsOfATry; }
 
@@ -247,6 +258,7 @@ void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, F
     Coverage coverage;
     std::vector<Diagnostic> there = findings_of(*other, all, coverage);
     add_doubt_of_sheet(*other, prepared.machine, there);
+    if (is_open_by_own_model(*other, prepared, question)) std::erase_if(there, &is_of_unknown_model);
     if (told_of) told_of(there);
     return fix::Look{std::move(other->launch), std::move(there)};
   };
@@ -287,6 +299,7 @@ FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules
   const fix::Question question = question_of(prepared.inputs);
   const std::size_t cost = cost_of(question);
   bool is_first = true;  // the launch itself, whose doubts no fix brings
+  bool up_to_own_model = false;
   const auto attempt = [&](const fix::Attempt& tried) {
     tries.left -= std::min(tries.left, cost);
     fix::Trial trial;
@@ -304,8 +317,10 @@ FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules
     if (told) told(there);
     for (Diagnostic& d : there) sort_in(std::move(d), trial);
     // What comes behind a model or draft that nobody knows is not judged: such a launch was not seen to be without
-    // errors.
-    if (other->unknown_model && !prepared.unknown_model && trial.errors.empty())
+    // errors, unless it is the model of the launch itself.
+    const bool is_own = is_open_by_own_model(*other, prepared, question);
+    up_to_own_model = up_to_own_model || is_own;
+    if (other->unknown_model && !prepared.unknown_model && !is_own && trial.errors.empty())
       trial.errors.push_back({.message = "nothing is known about " + other->unknown_model->path});
     trial.launch = std::move(other->launch);
     return trial;
@@ -314,7 +329,7 @@ FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules
   if (is_long(question)) limits.attempts = 5;  // no launch anybody wrote; time matters more
   limits.attempts = tries_within(tries, cost, limits.attempts);
   FixSearch found = fix::find_fixes(question, attempt, limits);
-  found.up_to_unknown_model = prepared.unknown_model.has_value();
+  found.up_to_unknown_model = prepared.unknown_model.has_value() || up_to_own_model;
   for (CheckedFix& fix : found.fixes) {  // the path that stands in for a model described by option is no argument
     auto& words = fix.arguments;
     const auto at = std::ranges::find(words, kModelByOption);
