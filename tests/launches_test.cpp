@@ -78,6 +78,38 @@ TEST(Launches, OfAScriptThatAnotherOneRuns) {
   }
 }
 
+// A script that others of the folder run is told as they run it, and by itself where it is named; those others need not
+// name SGLang themselves.
+TEST(Launches, OfAScriptThatOthersOfAFolderRunAreToldOnce) {
+  const TemporaryDirectory dir;
+  const std::string start = dir.file("start.sh", "set -e\n" + kServe + "--port ${PORT:-1} \"$@\"\n");
+  dir.file("gate.sh", "PORT=2 bash \"$(dirname \"$0\")/start.sh\" --tp 2\n");
+  dir.file("lib.sh", "serve() {\n  eval \"" + kServe + "--tp $1\"\n}\n");
+  dir.file("run.sh", "source ./lib.sh\nserve 4\n");
+  dir.file("outer.sh", "# as ever\n./gate.sh\n");
+  const auto told = [](const std::vector<std::string>& paths) {
+    std::vector<std::string> words = {"launches", "--format", "json"};
+    words.insert(words.end(), paths.begin(), paths.end());
+    std::string out;
+    for (const Json& launch : Json::parse(run_tool(words).out)) {
+      const Json& there = launch["stands_in"];
+      out += fmt::format("{}:{} {} {};", std::filesystem::path(launch["source"]["file"]).filename().string(),
+                         launch["source"]["line"].dump(),
+                         there.is_null() ? "-" : there["file"].get<std::string>() + ":" + there["line"].dump(),
+                         launch["argv"].back().get<std::string>());
+    }
+    return out;
+  };
+  EXPECT_EQ(told({dir.path()}), "outer.sh:2 start.sh:2 2;run.sh:1 lib.sh:2 4;");
+  EXPECT_EQ(told({start, dir.path()}), "start.sh:2 - ?;outer.sh:2 start.sh:2 2;run.sh:1 lib.sh:2 4;");
+  const ToolRun check = run_tool({"check", "--no-kernel", dir.path()});
+  EXPECT_THAT(check.out, HasSubstr("outer.sh:2, in start.sh:2: clean"));
+  EXPECT_THAT(check.out, HasSubstr("2 launches checked, 0 of them failed, 0 with something unknown, 0 not readable"));
+  dir.file("lib.sh", "serve() {\n  " + kServe + "--tp $1\n}\nother() {\n  " + kServe + "--tp 8\n}\n");
+  EXPECT_THAT(run_tool({"check", "--no-kernel", dir.path()}).out,
+              HasSubstr("lib.sh: skipped: 5:13: a launch is named here, and nothing runs it"));
+}
+
 TEST(Launches, WhatCannotBeReadIsSaid) {
   const TemporaryDirectory dir;
   EXPECT_EQ(run_tool({"launches", dir.path() + "/none"}).status, 2);

@@ -30,6 +30,8 @@ struct ReadLaunch {
 
   std::string file;
   int line = 0;
+  std::string stands_in = {};  // another file that its command stands in, as seen from the folder of `file`
+  int line_there = 0;
   std::string name;   // of the service, container, unit, target or step; may be empty
   std::string when;   // the branch or turn of a loop it runs in; empty: always
   bool vllm = false;  // it starts vLLM: `argv` are vLLM's words

@@ -266,7 +266,8 @@ Result<std::vector<std::string>> put_back(const std::string& mended, LaunchInput
 }  // namespace
 
 std::string title_of(const ReadLaunch& read) {
-  return fmt::format("{}:{}{}{}", read.file, read.line, read.name.empty() ? "" : " " + read.name,
+  const std::string there = read.stands_in.empty() ? "" : fmt::format(", in {}:{}", read.stands_in, read.line_there);
+  return fmt::format("{}:{}{}{}{}", read.file, read.line, there, read.name.empty() ? "" : " " + read.name,
                      read.when.empty() ? "" : ", " + read.when);
 }
 

@@ -393,6 +393,13 @@ ReadLaunch shown_launch(const sources::LaunchCommand& launch, const std::string&
                  .image = launch.image,
                  .release = launch.release,
                  .unknown = {}};
+  if (!launch.through.empty()) {
+    std::error_code error;
+    const std::filesystem::path folder = std::filesystem::absolute(file, error).lexically_normal().parent_path();
+    const std::filesystem::path there = std::filesystem::path(launch.through.front().file).lexically_relative(folder);
+    out.stands_in = error || there.empty() ? launch.through.front().file : there.string();
+    out.line_there = launch.through.front().first;
+  }
   for (std::string& word : out.argv) {
     for (std::size_t at = word.find(sources::kHole); at != std::string::npos && !launch.unknown.empty();
          at = word.find(sources::kHole, at)) {

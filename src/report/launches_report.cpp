@@ -48,6 +48,8 @@ Json read_launch_json(const ReadLaunch& launch) {
                         {"why", why_text(one.why)}});
   }
   return {{"source", {{"file", launch.file}, {"line", launch.line}}},
+          {"stands_in",
+           launch.stands_in.empty() ? Json(nullptr) : Json({{"file", launch.stands_in}, {"line", launch.line_there}})},
           {"name", or_null(launch.name)},
           {"when", or_null(launch.when)},
           {"program", launch.vllm ? "vllm" : "sglang"},
@@ -78,6 +80,7 @@ std::string defaults_text(const ReadLaunch& launch) {
 
 std::string read_launch_text(const ReadLaunch& launch, std::span<const ReadNote> notes) {
   std::string out = fmt::format("{}:{}", printable(launch.file), launch.line);
+  if (!launch.stands_in.empty()) out += fmt::format(", in {}:{}", printable(launch.stands_in), launch.line_there);
   if (!launch.name.empty()) out += fmt::format(" ({})", printable(launch.name));
   if (!launch.when.empty()) out += fmt::format(", {}", printable(launch.when));
   out += fmt::format("\n  {}{}\n", launch.vllm ? "vLLM: " : "", printable(shell_words(launch.argv)));

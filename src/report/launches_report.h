@@ -17,8 +17,8 @@ struct ReadNote {
   ReadLaunch::Open open;
 };
 
-// {"source": {"file", "line"}, "name", "when", "program", "argv", "env", "image", "release", "unknown": [{"what",
-// "where"}], "defaults": [{"name", "value", "where", "why"}]}
+// {"source": {"file", "line"}, "stands_in", "name", "when", "program", "argv", "env", "image", "release", "unknown":
+// [{"what", "where"}], "defaults": [{"name", "value", "where", "why"}]}
 nlohmann::ordered_json read_launch_json(const ReadLaunch& launch);
 // As above, and "notes": [{"rule", "what", "where"}].
 nlohmann::ordered_json read_launch_json(const ReadLaunch& launch, std::span<const ReadNote> notes);

@@ -38,22 +38,23 @@ struct LaunchDefault {
 };
 
 struct LaunchCommand {
-  std::vector<std::string> argv;       // arguments after the launcher; a hole (kHole) where something is unknown
-  std::vector<SourceRange> positions;  // one per argument: line, column and argv_index
-  std::vector<WordSpan> spans;         // one per argument: where it stands in the text
-  Environment env;                     // what the command sets for the launch (assignments, export, docker -e)
-  bool serve = false;                  // `sglang serve`, which reads some words before launch_server's parser does
-  bool vllm = false;                   // `vllm serve` or vLLM's API server: words of another program
-  std::string file = {};               // another one that holds it: of compose's include
-  std::string name = {};               // of the service, container, unit, target or step; may be empty
-  std::string when = {};               // the branch or turn of a loop that it runs in; empty: always
-  std::string program = {};            // that runs it, as written: the interpreter, or sglang; empty: not known
-  bool elsewhere = false;              // in a container or on another machine
-  std::string image = {};              // of the container
-  std::string release = {};            // that the image's tag names, or that the file installs
-  bool pinned = false;                 // the latter
-  facts::ContainerView host = {};      // what the container sees of it
-  LineColumn where = {};               // its first word
+  std::vector<std::string> argv;        // arguments after the launcher; a hole (kHole) where something is unknown
+  std::vector<SourceRange> positions;   // one per argument: line, column and argv_index
+  std::vector<WordSpan> spans;          // one per argument: where it stands in the text
+  Environment env;                      // what the command sets for the launch (assignments, export, docker -e)
+  bool serve = false;                   // `sglang serve`, which reads some words before launch_server's parser does
+  bool vllm = false;                    // `vllm serve` or vLLM's API server: words of another program
+  std::vector<FileLines> through = {};  // files that it stands in, innermost first: what they run or source leads to it
+  std::string file = {};                // another one that holds it: of compose's include
+  std::string name = {};                // of the service, container, unit, target or step; may be empty
+  std::string when = {};                // the branch or turn of a loop that it runs in; empty: always
+  std::string program = {};             // that runs it, as written: the interpreter, or sglang; empty: not known
+  bool elsewhere = false;               // in a container or on another machine
+  std::string image = {};               // of the container
+  std::string release = {};             // that the image's tag names, or that the file installs
+  bool pinned = false;                  // the latter
+  facts::ContainerView host = {};       // what the container sees of it
+  LineColumn where = {};                // its first word
   std::vector<LaunchUnknown> unknown = {};
   std::vector<LaunchDefault> defaults = {};
   std::vector<ShellNote> notes = {};

@@ -370,6 +370,7 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
   start.others = context.others;
   start.trail = &trail_;
   const std::string called = called_file(context.zero);
+  if (context.functions.empty()) start.stands_in = called.empty() ? context.stands_in : called;
   start.own_file = called.empty() && depth == 0 ? place_of_file(context.file) : called;
   if (!context.file.empty() && !context.elsewhere && context.image.empty())
     start.file_beside = [&](const std::string& path) -> Result<std::string> {
@@ -391,6 +392,7 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
     inside.env = environment;
     inside.input.reset();
     if (!called.empty()) inside.zero.reset();  // of this file alone
+    inside.stands_in.clear();
     add_defaults(inside.defaults, c.defaults);
     for (const ShellText& function : c.functions) {
       const std::size_t cost = limits::kHandedCost * (function.text.size() + 1);
@@ -406,6 +408,7 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
     if (!read_file(c, inside, depth)) {
       command(c.words, 0, std::move(inside), c.input, depth);
     }
+    for (std::size_t i = before; c.stands_in && i < found_.size(); ++i) found_[i].through.push_back(*c.stands_in);
     last_ = found_.size() == before ? std::nullopt : std::optional(LastLaunch{c.begin, c.end});
   };
   auto notes = follow_shell(context.functions.empty() ? text : behind_functions(context.functions, text), text_, start);

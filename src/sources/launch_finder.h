@@ -37,6 +37,7 @@ struct RunContext {
   std::optional<ShellText> input = {};             // what its commands read
   std::string activated = {};                      // bin/ of the environment whose bin/activate was sourced
   bool elsewhere = false;                          // another machine, or a container
+  std::string stands_in = {};                      // the file of the script, where it is another than the one read
   std::string file = {};                           // of the script: what it sources may stand beside it
   std::shared_ptr<const std::map<std::string, ShellText>> files = {};  // that a container has, by their paths
   std::optional<ShellText> others = {};  // what may set any variable that is not among `env`

@@ -77,6 +77,13 @@ class MentionTrail;
 using Variables = std::map<std::string, std::string>;  // --set: by name, or by the text of a substitution: $(nproc)
 using Values = std::map<std::string, ShellText>;       // variables of a shell
 
+// Lines of a file.
+struct FileLines {
+  std::string file;  // from the root
+  int first = 0;
+  int last = 0;
+};
+
 // One simple command: NAME=VALUE words first, then the rest; redirections are dropped.
 struct ShellCommand {
   std::vector<ShellWord> assignments;
@@ -93,7 +100,8 @@ struct ShellCommand {
   std::string output = {};                // where it prints: "" for people to see, "|" for a program, or a file
   TakenDefaults defaults = {};            // that it, or whether it runs, depends on
   std::size_t begin = 0;
-  std::size_t end = 0;  // behind its last word
+  std::size_t end = 0;                      // behind its last word
+  std::optional<FileLines> stands_in = {};  // another file than the pasted text: one that it runs or sources
 };
 
 struct ShellNote {
@@ -125,6 +133,7 @@ struct ShellStart {
   std::function<void(const ShellCommand&, const Values& environment, const std::string& when)> on_command;
   std::optional<ShellText> zero = {};  // $0 of a text that is handed to a shell
   std::string own_file = {};           // that the text is, from the root; empty: it is none
+  std::string stands_in = {};          // the file that holds the text, where that is another than the pasted one
   MentionTrail* trail = nullptr;       // hears where texts that name a launch go
   std::shared_ptr<const std::map<std::string, ShellText>> files = {};  // that lie there, by their paths
   std::optional<ShellText> others = {};  // what may have set any variable that is not in the environment

@@ -19,6 +19,7 @@
 #include "src/base/glob_files.h"
 #include "src/base/limits.h"
 #include "src/base/read_text.h"
+#include "src/commands/paths/called_scripts.h"
 #include "src/intake/open_text.h"
 #include "src/report/complaint.h"
 
@@ -126,16 +127,20 @@ Result<std::vector<ReadFile>> files_of(const std::string& path) {
   return files;
 }
 
-// Reads the file and what it starts; false where it is none of our business.
-Result<bool> take_in(ReadFile& file, const sources::Variables& variables) {
+// Its text; false where that is none of our business.
+Result<bool> take_text(ReadFile& file) {
   auto text = read_text(file.name, true);
   if (!text && file.named) return tl::make_unexpected(text.error());
   if (!text) {
     file.why_none = text.error().message;
     return true;
   }
-  if (!file.named && !may_hold_a_launch(*text)) return forget_read(file.name), false;
   file.text = std::move(*text);
+  return file.named || may_hold_a_launch(file.text);
+}
+
+// What its text starts.
+void take_launches(ReadFile& file, const sources::Variables& variables) {
   const bool input = file.name == "-";
   if (input) file.name = "standard input";
   auto launches = sources::read_launches(file.text, variables, input ? "" : file.name, &file.none);
@@ -147,8 +152,39 @@ Result<bool> take_in(ReadFile& file, const sources::Variables& variables) {
     hide_parts(file.why_none);  // it may quote the launch
     hide_literals(file.why_none);
   }
-  return true;
 }
+
+// The files of a folder in which no launch is named, as long as a script is not found that they name and that holds
+// one.
+class QuietFiles {
+ public:
+  void add(ReadFile&& file) {
+    forget_read(file.name);
+    std::set<std::string> scripts = scripts_named_in(file.text);
+    file.text.clear();
+    if (!scripts.empty()) files_.emplace_back(std::move(file), std::move(scripts));
+  }
+
+  // Those that start the launches of these scripts join them, in order of their names.
+  void join(std::vector<ReadFile>& all, const sources::Variables& variables) {
+    for (std::size_t known = 0, before = all.size(); known < all.size(); before = all.size()) {
+      std::set<std::string> holding;
+      for (; known < before; ++known) holding.insert(fs::path(all[known].name).filename().string());
+      for (auto& [file, scripts] : files_) {
+        const bool names_one = std::ranges::any_of(scripts, [&](const auto& one) { return holding.contains(one); });
+        if (!names_one) continue;
+        scripts.clear();  // it is looked at once
+        (void)take_text(file);
+        take_launches(file, variables);
+        if (!file.launches.empty()) all.push_back(std::move(file));
+      }
+    }
+    std::ranges::stable_sort(all, {}, &ReadFile::place);
+  }
+
+ private:
+  std::vector<std::pair<ReadFile, std::set<std::string>>> files_;
+};
 
 bool is_same(const sources::LaunchCommand& a, const sources::LaunchCommand& b) {
   return a.argv == b.argv && a.env == b.env && a.image == b.image && a.name == b.name;
@@ -185,6 +221,8 @@ void leave_out_included(std::vector<ReadFile>& files) {
   std::erase_if(files, [&](const ReadFile& file) { return emptied.contains(file.name); });
 }
 
+bool is_name_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
 // One file by several names, of links and of paths that are given twice, is one: its own name stays, or the first.
 void leave_out_doubles(std::vector<ReadFile>& files) {
   std::map<std::string, std::size_t> seen;
@@ -204,8 +242,6 @@ void leave_out_doubles(std::vector<ReadFile>& files) {
   }
   files = std::move(out);
 }
-
-bool is_name_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 // As a word of its own.
 bool names(std::string_view text, std::string_view name) {
@@ -235,12 +271,18 @@ Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& paths, 
   if (files.size() > limits::kFiles)
     return failure(fmt::format("more than {} files: give them in several runs", limits::kFiles));
   std::vector<ReadFile> out;
+  QuietFiles quiet;
   for (ReadFile& file : files) {
-    const auto taken = file.why_none.empty() ? take_in(file, variables) : Result<bool>(true);
+    file.place = static_cast<std::size_t>(&file - files.data());
+    const bool read = file.why_none.empty();
+    const auto taken = read ? take_text(file) : Result<bool>(true);
     if (!taken) return tl::make_unexpected(taken.error());
-    if (*taken) out.push_back(std::move(file));
+    if (*taken && read && file.why_none.empty()) take_launches(file, variables);
+    *taken ? out.push_back(std::move(file)) : quiet.add(std::move(file));
   }
+  quiet.join(out, variables);
   leave_out_included(out);
+  leave_out_called(out);
   tell_unnamed(variables, texts_of(out));
   return out;
 }

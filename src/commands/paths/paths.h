@@ -14,7 +14,8 @@ namespace preflight::commands {
 
 struct ReadFile {
   std::string name;
-  bool named = false;  // by the user, not found in a directory
+  bool named = false;     // by the user, not found in a directory
+  std::size_t place = 0;  // among all that the paths name
   std::string text;
   std::vector<sources::LaunchCommand> launches;
   std::string why_none;                                 // where there are none

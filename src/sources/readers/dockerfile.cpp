@@ -54,10 +54,11 @@ struct Image {
   std::optional<ShellText> command;
   bool own_command = false;  // CMD stands in this stage
   Values env;
-  Values arguments;                        // ARG of this stage, known while building only
-  Values known = {};                       // both: what an instruction sees
-  std::size_t bytes = 0;                   // of all values that were set
-  std::map<std::string, ShellText> files;  // that here-documents of COPY wrote, by their paths
+  Values arguments;                                // ARG of this stage, known while building only
+  Values known = {};                               // both: what an instruction sees
+  std::size_t bytes = 0;                           // of all values that were set
+  std::map<std::string, ShellText> files;          // that here-documents of COPY wrote, by their paths
+  std::map<std::string, std::string> places = {};  // of those that were copied: the file here
   std::vector<Copied> copied = {};
   std::vector<std::string> altered = {};  // RUN: what may write to files
   std::string folder = "/";               // WORKDIR
@@ -273,9 +274,13 @@ bool lies_further_up(std::string_view dockerfile, const std::string& place) {
   return false;  // in no repository
 }
 
-// The text of a script that lies beside the Dockerfile and is copied to `path` of the image; all of it stands where
-// the COPY names it. None where another image may have put something there, or a RUN may have written to it.
-std::optional<ShellText> copied_script(const Image& image, const std::string& path, const SourceText& source) {
+// A script that lies beside the Dockerfile and is copied to `path` of the image; all of it is told where the COPY names
+// it. None where another image may have put something there, or a RUN may have written to it.
+struct CopiedScript {
+  ShellText text;
+  std::string place;  // of the file here
+};
+std::optional<CopiedScript> copied_script(const Image& image, const std::string& path, const SourceText& source) {
   namespace fs = std::filesystem;
   const std::string name = fs::path(path).filename().string();
   const std::string like = "*" + fs::path(path).extension().string();
@@ -296,7 +301,8 @@ std::optional<ShellText> copied_script(const Image& image, const std::string& pa
       if (!text) continue;
       if (lies_further_up(source.name, place)) return std::nullopt;
       const std::size_t size = text->size();
-      return ShellText{std::move(*text), std::vector<std::size_t>(size, copy->from.begin), {}};
+      return CopiedScript{{std::move(*text), std::vector<std::size_t>(size, copy->from.begin), {}},
+                          (fs::path(place_of_file(source.name)).parent_path() / place).lexically_normal().string()};
     }
   }
   return std::nullopt;
@@ -318,10 +324,12 @@ void bring_scripts(Image& image, const std::vector<ShellWord>& words, const Sour
     }
     for (const std::string& path : paths) {
       auto script = copied_script(image, path, source);
-      const bool shell = script && (!script->text.starts_with("#!") ||
-                                    script->text.substr(0, script->text.find('\n')).find("sh") != std::string::npos);
-      if (shell) image.files.insert_or_assign(word, std::move(*script));
-      if (script) return;
+      if (!script) continue;
+      const std::string& text = script->text.text;
+      const bool shell = !text.starts_with("#!") || text.substr(0, text.find('\n')).find("sh") != std::string::npos;
+      if (shell) image.places.insert_or_assign(word, script->place);
+      if (shell) image.files.insert_or_assign(word, std::move(script->text));
+      return;
     }
     return;
   }
@@ -414,6 +422,8 @@ Result<bool> run_image(Image& image, const SourceText& source, LaunchFinder& fin
     context.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(*at) + 1, words.end());
     context.arguments_known = image.command.has_value() || !context.arguments.empty();
     for (const ShellWord& word : words) finder.account(word);
+    if (const auto place = image.places.find(words[*at].text); place != image.places.end())
+      context.stands_in = place->second;
     return finder.script(image.files.at(words[*at].text), context);
   }
   if (!words.empty() && words.front().text.starts_with("--")) {

@@ -363,7 +363,7 @@ void ShellEvaluator::source(const std::vector<ShellWord>& words) {
   std::string why;
   if (const auto text = sourced_text(words, path, why)) {
     returns_.emplace_back();
-    run_text(*text, path);
+    path.empty() ? run_text(*text) : run_whole(*text, path, path);
     meet_returns(Status::kUnknown, words[0].begin);
     return;
   }

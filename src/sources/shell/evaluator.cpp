@@ -80,7 +80,7 @@ std::string ShellEvaluator::depends(const std::string& name, std::string_view wh
 
 Result<bool> ShellEvaluator::run() {
   if (budget_.depth >= limits::kShellCalls) return failure("shells are nested too deep in this command");
-  run_text(*text_.script);
+  run_whole(*text_.script, start_.own_file, start_.stands_in);
   if (on_exit_ && !state_.replaced && !error_) {
     state_.ended = false;
     when_ = "as the script ends";
@@ -90,7 +90,21 @@ Result<bool> ShellEvaluator::run() {
   return true;
 }
 
-void ShellEvaluator::run_text(const ShellText& text, const std::string& file) {
+// What stands inside the text that runs, or was made by it.
+void ShellEvaluator::run_text(const ShellText& text) {
+  run_parsed(text, {.script = nullptr, .here_documents = nullptr, .file = text_.file, .inner = true});
+}
+
+// All of a file; `stands_in` is that file where it is another than the pasted one.
+void ShellEvaluator::run_whole(const ShellText& text, const std::string& file, const std::string& stands_in) {
+  Text around{.script = nullptr, .here_documents = nullptr, .file = file};
+  if (!stands_in.empty()) around.whole = std::make_shared<const FileText>(FileText{stands_in, TextLines(text.text)});
+  const auto outer_place = stands_in_;
+  run_parsed(text, std::move(around));
+  stands_in_ = outer_place;
+}
+
+void ShellEvaluator::run_parsed(const ShellText& text, Text around) {
   if (++budget_.depth > limits::kShellCalls) {
     --budget_.depth;
     if (!error_) error_ = Error{"shells are nested too deep in this command"};
@@ -104,8 +118,9 @@ void ShellEvaluator::run_text(const ShellText& text, const std::string& file) {
   kept_.push_back(kept);
   const std::size_t functions = bodies_.size();
   ShellParser& parser = *kept->second;
-  const Text before =
-      std::exchange(text_, Text{&kept->first, &parser.here_documents(), file.empty() ? text_.file : file});
+  around.script = &kept->first;
+  around.here_documents = &parser.here_documents();
+  const Text before = std::exchange(text_, std::move(around));
   while (!error_ && !state_.ended) {
     const NodePtr node = parser.next();
     if (parser.failed()) {
@@ -936,8 +951,19 @@ ShellText ShellEvaluator::slice_placed(std::size_t from, std::size_t to) const {
   return out;
 }
 
+// Where the command stands that runs now.
+void ShellEvaluator::note_place(const Node& node) {
+  if (text_.inner) return;
+  stands_in_.reset();
+  if (!text_.whole) return;
+  const std::size_t end = std::max(node.begin, node.end == 0 ? 0 : node.end - 1);
+  stands_in_ = {text_.whole->file, text_.whole->lines.at(node.begin).line, text_.whole->lines.at(end).line};
+}
+
 Status ShellEvaluator::run_simple(const Node& node) {
   ShellCommand command;
+  note_place(node);
+  command.stands_in = stands_in_;
   const Taking taking(*this, printing_ != nullptr);
   if (auto read = std::exchange(piped_, std::nullopt)) command.input.push_back(std::move(*read));
   spend(30);
@@ -1291,7 +1317,7 @@ void ShellEvaluator::here_document(const Redirection& r, ShellCommand& command) 
     if (parser.failed()) {
       raw = unknown_text("a here-document that is not understood", outer(document.begin));
     } else {
-      const Text before = std::exchange(text_, Text{&raw, nullptr, text_.file});
+      const Text before = std::exchange(text_, Text{&raw, nullptr, text_.file, true});
       ShellText expanded = expand_text(parts);
       text_ = before;
       raw = std::move(expanded);

@@ -43,10 +43,17 @@ class ShellEvaluator {
   ShellState& state() { return state_; }
 
  private:
+  struct FileText {
+    std::string file;
+    TextLines lines;
+  };
   struct Text {  // the text that a node's places are indices of
     const ShellText* script;
     const std::vector<HereDocument>* here_documents;
     std::string file = {};  // that it stands in; empty: in none
+    bool inner = false;     // a part or a product of what runs: it stands where that does
+    // Of a whole file that is another than the pasted one.
+    std::shared_ptr<const FileText> whole = {};
   };
   class WordMaker;
 
@@ -134,7 +141,10 @@ class ShellEvaluator {
   void forget_math(std::string_view expression, std::size_t at);
   Status run_words(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from);
   void run_unknown_loop(const Node& node, std::string_view what, const std::function<void()>& body);
-  void run_text(const ShellText& text, const std::string& file = {});  // of another file
+  void run_text(const ShellText& text);
+  void run_whole(const ShellText& text, const std::string& file, const std::string& stands_in);
+  void run_parsed(const ShellText& text, Text around);
+  void note_place(const Node& node);
   bool may_launch(const std::string& text);
   void run_substitutions(const Parts& parts);
   void forget(const std::set<std::string>& names, std::string_view what, std::size_t at);
@@ -295,6 +305,7 @@ class ShellEvaluator {
   std::vector<std::vector<ShellState>> returns_;    // of functions that run
   std::vector<std::shared_ptr<const void>> kept_;   // texts and syntax that functions still point into
   std::map<const Node*, Text> bodies_;              // where functions were defined
+  std::optional<FileLines> stands_in_;              // of the command that runs, where that is another file
   std::vector<ShellNote> notes_;
   std::string when_;  // "" or the branch that what runs now is in
   int brace_depth_ = 0;

@@ -126,7 +126,7 @@ std::string ShellEvaluator::subscript_of(const std::string& name, const std::str
     ShellParser parser(expression, pasted_);
     const Parts parts = parser.quoted_text();
     if (parser.failed()) return {};
-    const Text before = std::exchange(text_, Text{&expression, nullptr, text_.file});
+    const Text before = std::exchange(text_, Text{&expression, nullptr, text_.file, true});
     ShellText key = expand_text(parts);
     text_ = before;
     if (!key.unknowns.empty() && why != nullptr) *why = key.unknowns.front().message;
@@ -691,7 +691,7 @@ std::optional<std::int64_t> ShellEvaluator::computed(const ShellText& written, s
   ShellParser parser(expression, pasted_);
   const Parts parts = parser.quoted_text();
   if (parser.failed()) return std::nullopt;
-  const Text before = std::exchange(text_, Text{&expression, nullptr, text_.file});
+  const Text before = std::exchange(text_, Text{&expression, nullptr, text_.file, true});
   const ShellText text = expand_text(parts);
   text_ = before;
   if (!text.unknowns.empty()) {

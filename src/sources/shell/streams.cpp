@@ -142,7 +142,7 @@ std::optional<ShellText> ShellEvaluator::read_by_substitution(const ShellText& i
   const bool alone = node->kind == Node::Kind::kSimple && node->words.empty() && node->assignments.empty() &&
                      node->redirections.size() == 1;
   if (!alone) return std::nullopt;
-  const Text before = std::exchange(text_, Text{&inside, &parser.here_documents(), text_.file});
+  const Text before = std::exchange(text_, Text{&inside, &parser.here_documents(), text_.file, true});
   bool given = false;
   auto text = redirected_input(node->redirections, given);
   text_ = before;
