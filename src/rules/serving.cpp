@@ -365,7 +365,7 @@ const Rule kRules[] = {
      .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --disaggregation-mode prefill"}}},
      .quiet_on = {{{.model = "qwen3-0.6b",
                     .args = "--device xpu --disaggregation-mode prefill --disaggregation-transfer-backend nixl"}}}},
-    {.id = "SA016",
+    {.id = "SA017",
      .field = Field::disaggregation_transfer_backend,
      .summary = "prefill/decode disaggregation over another vendor's transfer backend",
      .why = "ImportError when the server makes what sends the cache.",

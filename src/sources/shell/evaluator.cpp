@@ -128,9 +128,9 @@ void ShellEvaluator::run_parsed(const ShellText& text, Text around) {
       break;
     }
     if (!node) break;
-    const std::size_t around = std::exchange(budget_.open_words, budget_.depth > 1 ? parser.words() : 0);
+    const std::size_t left_open = std::exchange(budget_.open_words, budget_.depth > 1 ? parser.words() : 0);
     run_node(*node);
-    budget_.open_words = around;
+    budget_.open_words = left_open;
   }
   text_ = before;
   --budget_.depth;
