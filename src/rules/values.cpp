@@ -7,10 +7,9 @@
 #include <fmt/format.h>
 
 #include "src/facts/kinds.h"
-#include "src/facts/model_classes.h"
 #include "src/python/network_address.h"
-#include "src/python/text.h"
 #include "src/rules/families.h"
+#include "src/rules/foreign_features.h"
 #include "src/rules/launch_facts.h"
 #include "src/rules/remedy_words.h"
 
@@ -55,40 +54,6 @@ constexpr std::array kLimits = {Limits{Field::tp_size, 1, kAny},
                                 Limits{Field::triton_attention_split_tile_size, 1, kAny, splits_keys},
                                 Limits{Field::triton_attention_num_kv_splits, 1, kAny, splits_keys}};
 
-bool has_experts(const LaunchFacts& f) { return routed_experts(f.model()) > 0; }
-// Of SGLang's own classes, those with load_kv_cache_scales, inherited ones too; the file is read for this cache alone.
-bool reads_no_scales(const LaunchFacts& f) {
-  constexpr std::array<std::string_view, 24> kRead = {"ApertusForCausalLM",
-                                                      "ArceeForCausalLM",
-                                                      "Cosmos3EdgeForConditionalGeneration",
-                                                      "Exaone4ForCausalLM",
-                                                      "Glm4ForCausalLM",
-                                                      "Glm5NextForConditionalGeneration",
-                                                      "HunYuanDenseV1ForCausalLM",
-                                                      "HunYuanMoEV1ForCausalLM",
-                                                      "IQuestCoderForCausalLM",
-                                                      "InternLM3ForCausalLM",
-                                                      "Llama4ForCausalLM",
-                                                      "LlamaForCausalLM",
-                                                      "MiMoForCausalLM",
-                                                      "MiMoV2ASRForCausalLM",
-                                                      "MiMoV2FlashForCausalLM",
-                                                      "MiMoV2ForCausalLM",
-                                                      "Ministral3ForCausalLM",
-                                                      "MistralForCausalLM",
-                                                      "OPTForCausalLM",
-                                                      "Phi3ForCausalLM",
-                                                      "Qwen2ForCausalLM",
-                                                      "Qwen3ForCausalLM",
-                                                      "Qwen3Model",
-                                                      "TeleFLMForCausalLM"};
-  const auto& names = f.model().architectures;
-  return f.is(Field::kv_cache_dtype, "fp8_e4m3") && !f.is(Field::model_impl, "transformers") && !names.empty() &&
-         std::ranges::all_of(names, [&](const std::string& name) {
-           return is_own(facts::model_class(name, f.release())) && std::ranges::find(kRead, name) == kRead.end();
-         });
-}
-bool apart(const LaunchFacts& f) { return f.one_of(Field::disaggregation_mode, {"prefill", "decode"}); }
 bool decodes_apart(const LaunchFacts& f) { return f.is(Field::disaggregation_mode, "decode"); }
 
 // Divisors that may be below 0.
@@ -100,12 +65,6 @@ struct Divisor {
 constexpr std::array kDivisors = {Divisor{Field::decode_log_interval, "40"},
                                   Divisor{Field::disaggregation_decode_polling_interval, "1", decodes_apart}};
 
-std::string option(Field field) {
-  std::string name = "--" + std::string(field_name(field));
-  std::replace(name.begin(), name.end(), '_', '-');
-  return name;
-}
-
 std::optional<Finding> out_of_range(const LaunchFacts& f) {
   for (const Limits& row : kLimits) {
     const GivenOption* given = f.launch().args.last_given(row.field);
@@ -115,15 +74,15 @@ std::optional<Finding> out_of_range(const LaunchFacts& f) {
     if ((number >= row.least && number <= row.most) || !row.read(f)) continue;
     const std::string range =
         row.most == kAny ? fmt::format("{} or more", row.least) : fmt::format("{} to {}", row.least, row.most);
-    return Finding{.message = fmt::format("{} {} is out of range: {}", option(row.field), value.repr(), range),
+    return Finding{.message = fmt::format("{} {} is out of range: {}", option_of(row.field), value.repr(), range),
                    .field = row.field,
-                   .remedies = {to_give(option(row.field), {fmt::format("{}", row.least)})}};
+                   .remedies = {to_give(option_of(row.field), {fmt::format("{}", row.least)})}};
   }
   for (const Divisor& row : kDivisors) {
     if (f.launch().args.last_given(row.field) == nullptr || f[row.field] != Value(0) || !row.read(f)) continue;
-    return Finding{.message = fmt::format("{} 0 is divided by", option(row.field)),
+    return Finding{.message = fmt::format("{} 0 is divided by", option_of(row.field)),
                    .field = row.field,
-                   .remedies = {to_give(option(row.field), {std::string(row.usual)})}};
+                   .remedies = {to_give(option_of(row.field), {std::string(row.usual)})}};
   }
   return std::nullopt;
 }
@@ -207,7 +166,6 @@ struct FamilyBackend {
   bool (*serves)(const ModelFacts&);
 };
 bool has_index_topk(const ModelFacts& m) { return !m.text("index_topk").is_none(); }
-bool has_qwen_indexer(const ModelFacts& m) { return !m.text("indexer_n_heads").is_none(); }
 bool is_deepseek_v4(const ModelFacts& m) {
   return std::ranges::any_of(m.architectures, [](const std::string& a) { return a.starts_with("DeepseekV4"); });
 }
@@ -260,122 +218,9 @@ std::optional<Finding> json_unread(const LaunchFacts& f) {
     const Value& text = f.launch().args[field];
     if (f.launch().args.last_given(field) == nullptr || !text.is_string() || text.as_string().empty()) continue;
     if (Value::parse_json(text.as_string())) continue;
-    return Finding{.message = fmt::format("{} {} is no JSON", option(field), text.repr()),
+    return Finding{.message = fmt::format("{} {} is no JSON", option_of(field), text.repr()),
                    .field = field,
-                   .remedies = {to_drop(option(field))}};
-  }
-  return std::nullopt;
-}
-
-bool with_adapters(const LaunchFacts& f) { return f.on(Field::enable_lora); }
-bool in_groups(const LaunchFacts& f) {
-  return f.integer(Field::offload_group_size, 0) > 0 && f.number(Field::cpu_offload_gb, 0) <= 0;
-}
-bool without_embedding_tables(const LaunchFacts& f) {
-  return !has_class(f.model(), {"Qwen4ExpForConditionalGeneration"});
-}
-bool of_one_pool(const LaunchFacts& f) { return !is_hybrid(f.model()) && !f.model().is_hybrid_swa; }
-bool of_two_pools(const LaunchFacts& f) { return !of_one_pool(f); }
-bool decodes_windows(const LaunchFacts& f) { return decodes_apart(f) && f.model().is_hybrid_swa_compress; }
-bool hybrid_without_indexer(const LaunchFacts& f) { return is_hybrid(f.model()) && !has_qwen_indexer(f.model()); }
-// The host's pools are built: before, SA005 says what they fail with.
-bool host_pools(const LaunchFacts& f) {
-  return f.on(Field::enable_hierarchical_cache) && (f.model().is_mla() || f.since(23));
-}
-bool latent_host_pools(const LaunchFacts& f) { return host_pools(f) && f.model().is_mla(); }
-
-// int8wo, int8dq, fp8wo, int4wo-GROUP, fp8dq-GRANULARITY, in whatever stands around them.
-bool unknown_torchao(const LaunchFacts& f) {
-  constexpr std::array<std::int64_t, 4> kGroups = {32, 64, 128, 256};
-  const std::string_view given = f.text(Field::torchao_config);
-  const auto has = [&](std::string_view word) { return given.find(word) != std::string_view::npos; };
-  const std::string_view last = given.substr(given.rfind('-') + 1);
-  if (has("int8wo") || has("int8dq")) return false;
-  if (has("int4wo")) return std::ranges::find(kGroups, python::to_int(last).value_or(0)) == kGroups.end();
-  return !has("fp8wo") && !(has("fp8dq") && (last == "per_row" || last == "per_tensor"));
-}
-
-// A value, or any that turns the option on, and what it ends with.
-struct Feature {
-  Field field;
-  std::string_view value;  // "": any
-  Release since;
-  std::string_view ends;     //
-  std::string_view instead;  // "": nothing
-  bool (*reached)(const LaunchFacts&) = always;
-  Release until = kNotFixed;
-};
-constexpr std::array kFeatures = {
-    Feature{Field::startup_weight_load_mode, "overlap", v0_5(18),
-            "ValueError while the weights are loaded: for CUDA alone", ""},
-    Feature{Field::weight_cache_mode, "daemon", v0_5(17),
-            "RuntimeError in the daemon: weights are shared through CUDA's handles of memory", ""},
-    Feature{Field::elastic_ep_backend, "", v0_5(11), "NotImplementedError in every rank: for CUDA and CPUs alone", ""},
-    Feature{Field::lora_backend, "ascend", v0_5(11),
-            "AttributeError at the first batch with an adapter: Ascend's operations", "", with_adapters},
-    Feature{Field::enable_layerwise_nvtx_marker, "", v0_5(11), "RuntimeError at the first forward pass: NVTX is CUDA's",
-            ""},
-    Feature{Field::enable_pdmux, "", v0_5(11),
-            "an error in the scheduler: it divides a CUDA device into green contexts", ""},
-    Feature{Field::offload_group_size, "", v0_5(11),
-            "an error while the model is built: it moves weights of DeepSeek's classes alone, on CUDA streams", "",
-            in_groups},
-    Feature{Field::ple_offload_embedding, "", v0_5(20), "ValueError while the weights are loaded: for Qwen4-Exp alone",
-            "", without_embedding_tables},
-    Feature{Field::enable_unified_memory, "", v0_5(15),
-            "ValueError while the cache is built: for models with two kinds of cache alone", "", of_one_pool},
-    Feature{Field::enable_unified_memory, "", v0_5(20),
-            "an error when cache is first freed: its allocator waits on CUDA's "
-            "stream",
-            "", of_two_pools},
-    Feature{Field::kv_cache_dtype, "fp4_e2m1", v0_5(16),
-            "ValueError while the cache is built: the release has the name no longer", "auto", always, v0_5(21)},
-    Feature{Field::bf16_gemm_backend, "cutedsl", v0_5(15),
-            "ValueError in the scheduler: for NVIDIA's SM100 and SM103 alone", "auto"},
-    Feature{Field::bf16_gemm_backend, "flashinfer_pr4266", v0_5(19),
-            "ValueError in the scheduler: for NVIDIA's SM100 and SM103 alone", "auto"},
-    Feature{Field::bf16_gemm_backend, "gemv", v0_5(19),
-            "an error in the scheduler: it asks for the capability of a CUDA device", "auto"},
-    Feature{Field::disaggregation_decode_enable_radix_cache, "", v0_5(23),
-            "ValueError while the cache is built: for none of a model whose windows are compressed", "",
-            decodes_windows},
-    Feature{Field::qsa_indexer_dtype, "bfloat16", v0_5(22),
-            "ValueError while the cache is built: the model has no indexer", "auto", hybrid_without_indexer},
-    Feature{Field::qsa_indexer_dtype, "fp8_e4m3", v0_5(22),
-            "ValueError while the cache is built: the model has no indexer", "auto", hybrid_without_indexer},
-    Feature{Field::enable_two_batch_overlap, "", v0_5(11),
-            "an error at the first prefill that it splits: it asks for the properties of a CUDA device", "",
-            has_experts},
-    Feature{Field::quantization_param_path, "", v0_5(11),
-            "RuntimeError once the weights are loaded: the model's class reads no scales of a cache", "",
-            reads_no_scales},
-    Feature{Field::enable_return_routed_experts, "", v0_5(20),
-            "AssertionError while the worker starts: the host's side is registered through CUDA", "", has_experts,
-            v0_5(21)},
-    Feature{Field::disaggregation_enable_kv_checksum, "", v0_5(21),
-            "AssertionError at the first transfer: the sums are taken of CUDA's memory", "", apart},
-    Feature{Field::torchao_config, "", v0_5(11),
-            "an error once the model is loaded: SGLang has no such method of torchao", "", unknown_torchao, v0_5(18)},
-    Feature{Field::hicache_io_backend, "kernel_ascend", v0_5(21), "an error at the first transfer: Ascend's operations",
-            "kernel", host_pools},
-    Feature{Field::hicache_mem_layout, "page_first_kv_split", v0_5(21),
-            "ValueError while the host's pool is built or at the first transfer: Ascend's layout", "page_first",
-            host_pools},
-    Feature{Field::hicache_mem_layout, "page_head", v0_5(21),
-            "ValueError while the host's pool is built: MLA's has no such layout", "page_first", latent_host_pools},
-    Feature{Field::hicache_storage_backend, "npu_memcache", v0_5(21),
-            "ImportError of memcache_hybrid, Ascend's package", "", host_pools}};
-
-std::optional<Finding> feature_of_others(const LaunchFacts& f) {
-  for (const Feature& row : kFeatures) {
-    if (f.release() < row.since || f.release() >= row.until) continue;
-    if (row.value.empty() ? !f.on(row.field) : !f.is(row.field, row.value)) continue;
-    if (!row.reached(f)) continue;
-    const std::string name = option(row.field);
-    const std::string_view given = f.text(row.field);
-    return Finding{.message = fmt::format("{}{}{} ends with {}", name, given.empty() ? "" : " ", given, row.ends),
-                   .field = row.field,
-                   .remedies = {row.instead.empty() ? to_drop(name) : to_give(name, {std::string(row.instead)})}};
+                   .remedies = {to_drop(option_of(field))}};
   }
   return std::nullopt;
 }
