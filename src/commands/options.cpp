@@ -17,7 +17,7 @@
 #include <fmt/format.h>
 
 #include "src/base/ascii_case.h"
-#include "src/commands/paths/paths.h"
+#include "src/commands/paths/settings.h"
 #include "src/intake/model_options.h"
 #include "src/facts/device_profiles.h"
 #include "src/facts/model_cache.h"
@@ -238,7 +238,8 @@ Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::stri
     if (!setting) return tl::make_unexpected(setting.error());
     input.variables.insert_or_assign(std::move(setting->first), std::move(setting->second));
   }
-  if (input.command) tell_unnamed(input.variables, {*input.command});
+  if (input.command)
+    tell_idle_settings(input.variables, {{*input.command, input.command_is_file ? input.command_name : ""}});
   if (words_given) {  // a shell has read them already
     for (const auto& [given, name] :
          {std::pair(!flags.launch.empty(), "--launch"), std::pair(!flags.variables.empty(), "--set")}) {

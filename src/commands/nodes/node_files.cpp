@@ -8,7 +8,7 @@
 #include "src/commands/nodes/nodes.h"
 #include "src/base/read_text.h"
 #include "src/base/shell_words.h"
-#include "src/commands/paths/paths.h"
+#include "src/commands/paths/settings.h"
 #include "src/sources/container_host.h"
 #include "src/sources/image_tag.h"
 #include "src/sources/yaml_tree.h"
@@ -187,7 +187,9 @@ Result<std::vector<Node>> read_nodes(const std::vector<std::string>& files, cons
     nodes.insert(nodes.end(), found->begin(), found->end());
     texts.push_back(std::move(*text));
   }
-  tell_unnamed(variables, {texts.begin(), texts.end()});
+  std::vector<SettingsText> given;
+  for (const std::string& text : texts) given.push_back({text});
+  tell_idle_settings(variables, given);
   return nodes;
 }
 

@@ -20,8 +20,8 @@
 #include "src/base/limits.h"
 #include "src/base/read_text.h"
 #include "src/commands/paths/called_scripts.h"
+#include "src/commands/paths/settings.h"
 #include "src/intake/open_text.h"
-#include "src/report/complaint.h"
 
 namespace preflight::commands {
 namespace {
@@ -221,8 +221,6 @@ void leave_out_included(std::vector<ReadFile>& files) {
   std::erase_if(files, [&](const ReadFile& file) { return emptied.contains(file.name); });
 }
 
-bool is_name_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
 // One file by several names, of links and of paths that are given twice, is one: its own name stays, or the first.
 void leave_out_doubles(std::vector<ReadFile>& files) {
   std::map<std::string, std::size_t> seen;
@@ -243,18 +241,9 @@ void leave_out_doubles(std::vector<ReadFile>& files) {
   files = std::move(out);
 }
 
-// As a word of its own.
-bool names(std::string_view text, std::string_view name) {
-  for (auto at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
-    const std::size_t end = at + name.size();
-    if ((at == 0 || !is_name_letter(text[at - 1])) && (end == text.size() || !is_name_letter(text[end]))) return true;
-  }
-  return false;
-}
-
-std::vector<std::string_view> texts_of(const std::vector<ReadFile>& files) {
-  std::vector<std::string_view> out;
-  for (const ReadFile& file : files) out.emplace_back(file.text);
+std::vector<SettingsText> texts_of(const std::vector<ReadFile>& files) {
+  std::vector<SettingsText> out;
+  for (const ReadFile& file : files) out.push_back({file.text, file.name == "standard input" ? "" : file.name});
   return out;
 }
 
@@ -283,21 +272,8 @@ Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& paths, 
   quiet.join(out, variables);
   leave_out_included(out);
   leave_out_called(out);
-  tell_unnamed(variables, texts_of(out));
+  tell_idle_settings(variables, texts_of(out));
   return out;
-}
-
-void tell_unnamed(const sources::Variables& variables, const std::vector<std::string_view>& texts) {
-  std::string unnamed;
-  for (const auto& variable : variables) {
-    const std::string& name = variable.first;
-    // Other keys are substitutions as reports show them; ~ is the home directory.
-    const bool plain = std::ranges::all_of(name, is_name_letter) && name != "HOME";
-    const bool named = std::ranges::any_of(texts, [&](std::string_view text) { return names(text, name); });
-    if (plain && !named) unnamed += (unnamed.empty() ? "" : ", ") + name;
-  }
-  if (!texts.empty() && !unnamed.empty())
-    report::complain(fmt::format("--set {}: nothing that was read names it", unnamed));
 }
 
 std::optional<Error> keep_chosen(const std::string& choice, std::vector<ReadFile>& files) {

@@ -29,9 +29,6 @@ struct ReadFile {
 // Files of directories that cannot hold a launch are left out. Errors: a path that is not there.
 Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& paths, const sources::Variables& variables);
 
-// Names of --set that none of the texts has: told once, on standard error, since a misspelt one would set nothing.
-void tell_unnamed(const sources::Variables& variables, const std::vector<std::string_view>& texts);
-
 // --launch among all of them: its number in their order, or its name; files without one go. "" keeps all. Errors: there
 // is none.
 std::optional<Error> keep_chosen(const std::string& choice, std::vector<ReadFile>& files);
