@@ -161,7 +161,7 @@ TEST(LaunchCommand, RefusesByNameWhatItCannotKnow) {
       {"cat f | xargs sglang serve --x", "xargs adds arguments"},
       {"export SGLANG_A=1; sudo sglang serve --x", "sudo hands SGLANG_A over only where"},
       {"docker run lmsysorg/sglang --model-path m", "the image's own entry point"},
-      {"python -m dynamo.sglang --model-path m", "words of its own"},
+      {"python -m dynamo.sglang --model-path m --of-tomorrow 3", "--of-tomorrow is no option of SGLang"},
       {"echo sglang serve --x", "it is named only in"},
       {"pkill -f 'python -m sglang.launch_server'; pgrep -f sglang.launch_server", "it is named only in"},
       {"python -m sglang.launch_server --model-path <org/model> --tp 2", "<org/model> is a placeholder"},

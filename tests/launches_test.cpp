@@ -13,6 +13,7 @@
 namespace preflight::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using Json = nlohmann::json;
@@ -182,6 +183,26 @@ TEST(Launches, OfAnImageAreReadWithTheScriptThatItCopies) {
   EXPECT_THAT(run_tool({"launches", inner}).out, Not(HasSubstr("--tp")));
 }
 
+// What .dockerignore leaves out is in no image; a script that an image runs is told with the image alone.
+TEST(Launches, OfAnImageHaveNoScriptThatDockerignoreLeavesOut) {
+  const TemporaryDirectory dir;
+  dir.file("start.sh", "#!/bin/sh\nexec " + kServe + "\"$@\"\n");
+  dir.file("Dockerfile",
+           "FROM lmsysorg/sglang:v0.5.16-xpu\nCOPY . /app\nENTRYPOINT [\"/app/start.sh\", \"--tp\", \"2\"]\n");
+  const auto read = [&](const std::string& ignore) {
+    dir.file(".dockerignore", ignore);
+    const ToolRun run = run_tool({"launches", dir.path()});
+    return run.out + run.err;
+  };
+  EXPECT_THAT(read("# *.sh\ndocs\n"),
+              AllOf(HasSubstr("Dockerfile:2, in start.sh:2"), HasSubstr("--tp 2"), Not(HasSubstr("not known"))));
+  EXPECT_THAT(read("*.sh\n!start.sh\n"), HasSubstr("--tp 2\n"));
+  for (const char* ignore : {"*.sh\n", "**/start.*\n", "*\n!docs\n", "\n/start.sh\n"})
+    EXPECT_THAT(read(ignore), HasSubstr("start.sh is left out of the image by .dockerignore:")) << ignore;
+  dir.file("Dockerfile.dockerignore", "docs\n");
+  EXPECT_THAT(read("*.sh\n"), HasSubstr("--tp 2\n"));
+}
+
 // What other files of a compose project say of a service: told where they are named.
 TEST(Launches, OfAComposeProjectAreReadWithItsOtherFiles) {
   const TemporaryDirectory dir;
@@ -284,6 +305,27 @@ TEST(Launches, OfAnIncludedFileAreToldOnce) {
   EXPECT_THAT(run_tool({"upgrade", "--from", "0.5.22", "--to", "0.5.23", dir.path()}).out, HasSubstr("2 launches"));
   dir.file("compose.yaml", "include: [other.yaml]\nservices: {}\n");
   EXPECT_EQ(count({both, other}), 1U);
+}
+
+// A value that a file fixes itself is not the user's to set: that is said, as a misspelt name is.
+TEST(Launches, SayWhatASettingDoesNotChange) {
+  const TemporaryDirectory dir;
+  const std::string program =
+      dir.file("a.py", "import sglang as sgl\nTP = 4\nsgl.Engine(model_path='m', tp_size=TP)\n");
+  const std::string script = dir.file("a.sh", "TP=4\n" + kServe + "--tp $TP $1\n");
+  const auto told = [](std::vector<std::string> words, const std::string& setting) {
+    words.insert(words.end(), {"--set", setting});
+    return run_tool(words).err;
+  };
+  EXPECT_THAT(told({"launches", program}, "TP=2"),
+              HasSubstr("--set TP: changes nothing: what was read sets it itself"));
+  EXPECT_THAT(told({"launches", script}, "@=x"), HasSubstr("--set @: changes nothing"));
+  EXPECT_THAT(told({"launches", script}, "TQ=2"), HasSubstr("--set TQ: nothing that was read names it"));
+  EXPECT_EQ(told({"launches", script}, "TP=2"), "");
+  EXPECT_EQ(told({"launches", script}, "1=x"), "");
+  EXPECT_EQ(told({"launches", program, script}, "TP=2"), "");
+  EXPECT_THAT(told({"check", "--no-kernel", "--command", "TP=4 " + kServe + "--tp 2"}, "TP=2"),
+              HasSubstr("--set TP: changes nothing"));
 }
 
 // A default is told with what it stands in for, and no secret with it.

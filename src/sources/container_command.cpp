@@ -179,6 +179,15 @@ std::vector<ShellNote> unread_files(const std::vector<ShellWord>& words, std::si
   return out;
 }
 
+bool may_be_for_server(const std::vector<ShellWord>& words, std::size_t first, std::string_view image) {
+  constexpr std::string_view kOpen = "${\x1a";  // a variable, a template, a hole
+  const bool may_be = image.empty() || image.find("sglang") != std::string_view::npos ||
+                      image.find_first_of(kOpen) != std::string_view::npos;
+  const std::string_view option = may_be ? "--model" : "--model-path";
+  return std::any_of(words.begin() + static_cast<std::ptrdiff_t>(std::min(first, words.size())), words.end(),
+                     [&](const ShellWord& word) { return word.text.starts_with(option); });
+}
+
 std::optional<std::size_t> shell_script(const std::vector<ShellWord>& words, std::size_t shell) {
   bool commands = false;
   for (std::size_t i = shell + 1; i < words.size(); ++i) {

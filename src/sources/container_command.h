@@ -43,6 +43,10 @@ std::vector<ShellNote> unread_files(const std::vector<ShellWord>& words, std::si
 // Index of TEXT in `bash -euo pipefail -c TEXT`, with `shell` the index of "bash".
 std::optional<std::size_t> shell_script(const std::vector<ShellWord>& words, std::size_t shell);
 
+// Whether words without a program, from `first` on, are a server's of SGLang that the image starts: options that SGLang
+// alone has, or those of any server where the image may be SGLang's. What of `image` is not known may be anything.
+bool may_be_for_server(const std::vector<ShellWord>& words, std::size_t first, std::string_view image);
+
 // What a text takes: what is unknown in it is told with a sentence each.
 inline std::size_t weight(const ShellText& text) { return text.text.size() + 64 * text.unknowns.size(); }
 

@@ -379,6 +379,7 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
       return std::move(*found);
     };
   start.wants_environment = [](const ShellCommand& c) { return c.words.size() > 1 || c.file; };
+  const std::size_t first = found_.size();
   std::optional<Error> nested;
   std::string activated = context.activated;
   start.on_command = [&](const ShellCommand& c, const Values& environment, const std::string& when) {
@@ -413,10 +414,26 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
   };
   auto notes = follow_shell(context.functions.empty() ? text : behind_functions(context.functions, text), text_, start);
   if (!notes) return tl::make_unexpected(notes.error());
-  for (ShellNote& one : *notes) notes_.push_back(std::move(one));
+  for (ShellNote& one : *notes) take_note(std::move(one), first);
   last_.reset();
   if (error_) return tl::make_unexpected(*error_);
   return true;
+}
+
+// What was said of a script stands at the launch of it that it stands in, else at the next one, else at the last.
+void LaunchFinder::take_note(ShellNote note, std::size_t first) {
+  if (first >= found_.size()) return notes_.push_back(std::move(note));
+  const auto key = [](LineColumn at) { return std::pair(at.line, at.column); };
+  const LineColumn at = place(note.offset);
+  const auto begin = found_.begin() + static_cast<std::ptrdiff_t>(first);
+  const auto inside = std::find_if(begin, found_.end(), [&](const LaunchCommand& launch) {
+    const int last_line = launch.positions.empty() ? launch.where.line : launch.positions.back().line;
+    return launch.where.line <= at.line && at.line <= last_line;
+  });
+  const auto behind =
+      std::find_if(begin, found_.end(), [&](const LaunchCommand& launch) { return key(launch.where) >= key(at); });
+  const auto launch = inside != found_.end() ? inside : behind != found_.end() ? behind : std::prev(found_.end());
+  launch->notes.push_back(std::move(note));
 }
 
 // What a command does with a text that this script wrote into a file.
@@ -481,13 +498,16 @@ void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from
     if (!error_) error_ = Error{"shells are nested too deep in this command"};
     return;
   }
+  const bool in_image = context.elsewhere || !context.image.empty();
   for (std::size_t at = from, wrappers = 0; at < words.size(); ++wrappers) {
     if (wrappers > limits::kWrappers) {  // each looks through the words behind it
       if (!error_) error_ = Error{"more programs start one another in this command than are followed"};
       return;
     }
     const ShellWord& word = words[at];
-    if (const auto server = server_at(words, at)) {
+    auto server = server_at(words, at);
+    if (!server && in_image && at == from) server = server_of_entry_point(words, at);
+    if (server) {
       if (only_asks(words, server->first)) {
         for (const ShellWord& one : words) trail_.told(one);
         return;
@@ -502,9 +522,7 @@ void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from
         take_server(words, at, server->first, context);
       }
       LaunchCommand& launch = found_.back();
-      if (!unclear.empty())
-        add_unknown(fmt::format("{} may be short for an option of the benchmark: write it in full", unclear),
-                    word.begin, launch);
+      if (!unclear.empty()) add_unknown(unclear, word.begin, launch);
       if (server->own != nullptr && !server->own->when.empty())
         launch.when += (launch.when.empty() ? "" : ", ") + std::string(server->own->when);
       launch.serve = server->serve;
@@ -804,9 +822,7 @@ void LaunchFinder::container(const std::vector<ShellWord>& words, std::size_t at
   }
   if (run->command >= words.size()) return;
   if (words[run->command].text.starts_with("--") && run->own_entrypoint) {
-    const bool ours = std::any_of(words.begin() + static_cast<std::ptrdiff_t>(run->command), words.end(),
-                                  [](const ShellWord& w) { return w.text.starts_with("--model"); });
-    if (!ours) return;
+    if (!may_be_for_server(words, run->command, words[run->image].text)) return;
     take_server(words, run->command, run->command, context);
     add_unknown("the image's own entry point takes these words, and nobody knows here what it is",
                 words[run->image].begin, found_.back());
@@ -852,14 +868,15 @@ void LaunchFinder::take_server(const std::vector<ShellWord>& words, std::size_t 
   launch.name = context.name;
   launch.image = context.image;
   launch.elsewhere = context.elsewhere || !context.image.empty();
-  if (program < first && words[program].unknowns.empty()) launch.program = words[program].text;
+  const bool has_program = program < first && words[program].unknowns.empty() && !words[program].text.starts_with('-');
+  if (has_program) launch.program = words[program].text;
   launch.elsewhere = launch.elsewhere || chooses_environment(base_name(launch.program));
   const bool by_name = !launch.program.empty() && launch.program.find('/') == std::string::npos;
   if (by_name && !context.activated.empty()) launch.program.insert(0, context.activated + "/");
   launch.release = release_of_image(context.image);
   launch.host = context.host;
   launch.when = context.when;
-  if (program < words.size()) launch.where = place(words[program].begin);
+  if (program < words.size() || context.at) launch.where = place(context.at ? *context.at : words[program].begin);
   for (std::size_t i = program; i < std::max(first, program + 1) && i < words.size(); ++i) trail_.told(words[i]);
   for (std::size_t i = program; i < words.size(); ++i) {
     if (i > program || program == first) need(words[i], launch);

@@ -37,6 +37,7 @@ struct RunContext {
   std::optional<ShellText> input = {};             // what its commands read
   std::string activated = {};                      // bin/ of the environment whose bin/activate was sourced
   bool elsewhere = false;                          // another machine, or a container
+  std::optional<std::size_t> at = {};              // where the launch stands, if not where its words do
   std::string stands_in = {};                      // the file of the script, where it is another than the one read
   std::string file = {};                           // of the script: what it sources may stand beside it
   std::shared_ptr<const std::map<std::string, ShellText>> files = {};  // that a container has, by their paths
@@ -101,6 +102,7 @@ class LaunchFinder {
   void environment_words(const std::vector<ShellWord>& words, std::size_t at, std::size_t program, RunContext& context);
   void take_server(const std::vector<ShellWord>& words, std::size_t program, std::size_t first,
                    const RunContext& context);
+  void take_note(ShellNote note, std::size_t first);
   bool cut_off(const ShellCommand& command);
   void put_back(std::size_t launch, std::size_t end, std::size_t options);
   void take_defaults(const std::vector<ShellWord>& words, std::size_t program, const RunContext& context,

@@ -5,6 +5,8 @@
 #include <array>
 #include <initializer_list>
 
+#include <fmt/format.h>
+
 #include "src/args/option_index.h"
 #include "src/base/limits.h"
 #include "src/sources/container_command.h"
@@ -20,9 +22,8 @@ struct OtherModule {
   std::string_view name;
   std::string_view why;
 };
-constexpr std::array<OtherModule, 3> kOtherModules = {
-    {{"dynamo.sglang", "this launcher takes words of its own beside the server's"},
-     {"sglang.bench_one_batch_server", "this benchmark takes words of its own beside the server's"},
+constexpr std::array<OtherModule, 2> kOtherModules = {
+    {{"sglang.bench_one_batch_server", "this benchmark takes words of its own beside the server's"},
      {"sglang.srt.entrypoints.http_server",
       "whether this module starts a server by itself is not known: sglang.launch_server does"}}};
 
@@ -58,19 +59,81 @@ constexpr std::array<std::string_view, 23> kOfflineValues = {"--backend",
                                                              "--disable-ignore-eos",
                                                              "--extra-request-body",
                                                              "--prompt-suffix"};
+// Dynamo's worker, components/src/dynamo/sglang/args.py and backend_args.py,
+// common/configuration/groups/runtime_args.py: it hands all others to ServerArgs as they are.
+constexpr auto kDynamoFlags = std::to_array<std::string_view>({"--use-sglang-tokenizer",
+                                                               "--no-use-sglang-tokenizer",
+                                                               "--multimodal-processor",
+                                                               "--multimodal-encode-worker",
+                                                               "--multimodal-worker",
+                                                               "--embedding-worker",
+                                                               "--image-diffusion-worker",
+                                                               "--video-generation-worker",
+                                                               "--dedicated-mm-encoder",
+                                                               "--enable-multimodal",
+                                                               "--fpm-trace",
+                                                               "--no-fpm-trace",
+                                                               "--enable-local-indexer",
+                                                               "--no-enable-local-indexer",
+                                                               "--durable-kv-events",
+                                                               "--no-durable-kv-events",
+                                                               "--exclude-tools-when-tool-choice-none",
+                                                               "--no-exclude-tools-when-tool-choice-none",
+                                                               "--multimodal-embedding-cache-publisher",
+                                                               "--tcp-tls-insecure",
+                                                               "--nats-tls-insecure"});
+constexpr auto kDynamoValues = std::to_array<std::string_view>({"--endpoint",
+                                                                "--migration-limit",
+                                                                "--namespace",
+                                                                "--kv-state-endpoint",
+                                                                "--store-kv",
+                                                                "--discovery-backend",
+                                                                "--request-plane",
+                                                                "--response-plane",
+                                                                "--event-plane",
+                                                                "--connector",
+                                                                "--custom-jinja-template",
+                                                                "--endpoint-types",
+                                                                "--dump-config-to",
+                                                                "--disagg-config",
+                                                                "--disagg-config-key",
+                                                                "--multimodal-embedding-cache-capacity-gb",
+                                                                "--output-modalities",
+                                                                "--media-output-fs-url",
+                                                                "--media-output-http-url",
+                                                                "--health-check-payload",
+                                                                "--engine-request-limit"});
+constexpr auto kDynamoChanging = std::to_array<std::string_view>(
+    {"--multimodal-processor", "--multimodal-encode-worker", "--multimodal-worker", "--embedding-worker",
+     "--image-diffusion-worker", "--video-generation-worker", "--dedicated-mm-encoder", "--enable-multimodal",
+     "--fpm-trace", "--disagg-config", "--use-sglang-tokenizer", "--disaggregation-mode agg",
+     "--disaggregation-mode pd", "--disaggregation-mode encode"});
 // The router's launcher, sglang_router/launch_server.py: it starts --dp-size servers, each with the words of one.
 constexpr std::array<std::string_view, 1> kRouterValues = {"--worker-urls"};
-constexpr std::array<OwnOptions, 4> kBenchmarks = {
-    {{"sglang.bench_one_batch", kBatchFlags, kBatchValues},
-     {"sglang.bench_latency", kBatchFlags, kBatchValues},
-     {"sglang.bench_offline_throughput", kOfflineFlags, kOfflineValues},
-     {"sglang_router.launch_server", {}, kRouterValues, "--router-", "behind a router, once for each --dp-size"}}};
+constexpr OwnOptions dynamo(std::string_view module) {
+  return {.module = module,
+          .flags = kDynamoFlags,
+          .values = kDynamoValues,
+          .prefix = "--dyn-",
+          .changing = kDynamoChanging,
+          .takes_any = true,
+          .when = "as a worker of Dynamo"};
+}
+constexpr std::array<OwnOptions, 7> kLaunchers = {{{"sglang.bench_one_batch", kBatchFlags, kBatchValues},
+                                                   {"sglang.bench_latency", kBatchFlags, kBatchValues},
+                                                   {"sglang.bench_offline_throughput", kOfflineFlags, kOfflineValues},
+                                                   {.module = "sglang_router.launch_server",
+                                                    .flags = {},
+                                                    .values = kRouterValues,
+                                                    .prefix = "--router-",
+                                                    .when = "behind a router, once for each --dp-size"},
+                                                   dynamo("dynamo.sglang"),
+                                                   dynamo("dynamo.sglang.worker"),
+                                                   dynamo("dynamo.sglang.decode_worker")}};
 
 const OwnOptions* own_options_of(std::string_view module) {
-  for (const OwnOptions& one : kBenchmarks) {
-    if (one.module == module) return &one;
-  }
-  return nullptr;
+  const auto* const one = std::ranges::find(kLaunchers, module, &OwnOptions::module);
+  return one == kLaunchers.end() ? nullptr : one;
 }
 
 bool is_python(std::string_view word) {
@@ -131,6 +194,29 @@ bool begins_an_option(std::string_view name) {
 
 }  // namespace
 
+namespace {
+
+enum class OwnOption { kNone, kFlag, kValue };
+
+// Which of its own this is; argparse takes the beginning of a name for the one that has it.
+OwnOption own_option(std::string_view name, const OwnOptions& own, std::string& unclear) {
+  if (has(own.flags, name)) return OwnOption::kFlag;
+  if (has(own.values, name) || (!own.prefix.empty() && name.starts_with(own.prefix))) return OwnOption::kValue;
+  if (name.size() <= 2) return OwnOption::kNone;
+  const auto is_short = [&](std::string_view whole) { return whole.starts_with(name); };
+  const auto flags = std::ranges::count_if(own.flags, is_short);
+  const auto values = std::ranges::count_if(own.values, is_short);
+  const bool servers = begins_an_option(name);
+  if (flags + values == 1 && !servers) return flags == 1 ? OwnOption::kFlag : OwnOption::kValue;
+  if (flags + values > 0 && !(own.takes_any && servers) && unclear.empty())
+    unclear = fmt::format("{} may be short for an option of {}: write it in full", name, own.module);
+  if (flags + values == 0 && !servers && own.takes_any && unclear.empty())
+    unclear = fmt::format("{} is no option of SGLang: whether {} takes it is not known here", name, own.module);
+  return OwnOption::kNone;
+}
+
+}  // namespace
+
 std::vector<ShellWord> without_own_options(const std::vector<ShellWord>& words, std::size_t first,
                                            const OwnOptions& own, std::string& unclear) {
   std::vector<ShellWord> out;
@@ -142,22 +228,23 @@ std::vector<ShellWord> without_own_options(const std::vector<ShellWord>& words, 
       continue;
     }
     const std::string_view name = word.substr(0, word.find('='));
-    const bool prefixed = !own.prefix.empty() && name.starts_with(own.prefix);
-    bool flag = has(own.flags, name);
-    bool value = has(own.values, name) || prefixed;
-    if (!flag && !value && name.size() > 2) {  // argparse takes the beginning of a name for the one that has it
-      const auto is_short = [&](std::string_view whole) { return whole.starts_with(name); };
-      const auto flags = std::ranges::count_if(own.flags, is_short);
-      const auto values = std::ranges::count_if(own.values, is_short);
-      const bool one = flags + values == 1 && !begins_an_option(name);
-      flag = one && flags == 1;
-      value = one && values == 1;
-      if (flags + values > 0 && !one && unclear.empty()) unclear = name;
+    const bool open = name.find(kHole) != std::string_view::npos;
+    const OwnOption which = open ? OwnOption::kNone : own_option(name, own, unclear);
+    const bool apart = name == word && i + 1 < words.size();
+    const std::string value = apart ? words[i + 1].text : words[i].text.substr(std::min(name.size() + 1, word.size()));
+    const std::string with_value = fmt::format("{} {}", name, value);
+    for (const std::string& one : {std::string(name), with_value}) {
+      if (has(own.changing, one) && unclear.empty())
+        unclear = fmt::format("{} of {} changes what the server is given", one, own.module);
     }
-    dropping = value && name == word;
-    if (!flag && !value) out.push_back(words[i]);
+    dropping = which == OwnOption::kValue && name == word;
+    if (which == OwnOption::kNone) out.push_back(words[i]);
   }
   return out;
+}
+
+std::optional<ServerWords> server_of_entry_point(const std::vector<ShellWord>& words, std::size_t at) {
+  return words[at].text == "-m" && at + 1 < words.size() ? of_module(words[at + 1].text, at + 2) : std::nullopt;
 }
 
 std::optional<ServerWords> server_at(const std::vector<ShellWord>& words, std::size_t at) {

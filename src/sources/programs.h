@@ -15,12 +15,14 @@ namespace preflight::sources {
 // Options that a benchmark takes beside the server's.
 struct OwnOptions {
   std::string_view module;
-  std::span<const std::string_view> flags;   // without a value
-  std::span<const std::string_view> values;  // with one value, or as many as stand there
-  std::string_view prefix = {};              // of further ones that are its own
-  std::string_view when = {};                // what it does with the server's
+  std::span<const std::string_view> flags;          // without a value
+  std::span<const std::string_view> values;         // with one value, or as many as stand there
+  std::string_view prefix = {};                     // of further ones that are its own
+  std::span<const std::string_view> changing = {};  // of the former, those that change what the server is given
+  bool takes_any = false;                           // and others that are not known here, in some release of it
+  std::string_view when = {};                       // what it does with the server's
 };
-// `words` from index `first` on without them. `unclear` gets the first word that may be short for one of them.
+// `words` from index `first` on without them. `unclear` gets why one of them may mean something else.
 std::vector<ShellWord> without_own_options(const std::vector<ShellWord>& words, std::size_t first,
                                            const OwnOptions& own, std::string& unclear);
 
@@ -34,6 +36,9 @@ struct ServerWords {
 };
 // The server that words[at] starts, when it does.
 std::optional<ServerWords> server_at(const std::vector<ShellWord>& words, std::size_t at);
+
+// The server that `-m MODULE` starts behind the entry point of an image: that one is Python, then.
+std::optional<ServerWords> server_of_entry_point(const std::vector<ShellWord>& words, std::size_t at);
 
 // Whether these words, NAME=VALUE in front of them aside, start a server themselves.
 bool begins_with_server(const std::vector<ShellWord>& words);

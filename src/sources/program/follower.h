@@ -225,7 +225,9 @@ class Follower {
   std::optional<Val> workers(const std::string& name, const Object& callee, Arguments& a);
   std::optional<Val> parser_call(const std::string& name, const Object& callee, Arguments& a);
   void add_option(Object* parser, Arguments& a);
-  Val parsed_options(Object* parser, std::size_t at);
+  Val parsed_options(Object* parser);
+  Val servers_words(const Object* parser, const Val* given, std::size_t at);
+  std::vector<Val> own_arguments(std::size_t at);
   Val option_default(Arguments& a, bool positional, const std::string& name);
 
   // --- launches (starts.cpp) ---
@@ -233,6 +235,11 @@ class Follower {
   std::optional<Val> start_process(const std::string& name, Arguments& a);
   std::optional<Val> start_by_words(const std::string& name, Arguments& a);
   std::optional<Val> start_server(const std::string& name, Arguments& a);
+  Val prepared(const Val& words, Arguments& a);
+  void start_prepared(Arguments& a);
+  void start_arguments(const Val& all, Arguments& a);
+  std::optional<Val> run_module(const std::string& name, Arguments& a);
+  static constexpr const char* kServersWords = "the server's words";  // of ServerArgs, and of what a parser read
   void tell_other_server(const std::string& what, const Arguments& a);
   [[nodiscard]] static bool is_sglangs(std::string_view name);
   [[nodiscard]] static bool runs_a_text(std::string_view name);

@@ -405,6 +405,10 @@ void Follower::add_option(Object* parser, Arguments& a) {
     if (!s.starts_with('-')) positional = true;
     if (name.empty() || (s.starts_with("--") && !name.starts_with("--"))) name = s;
   }
+  const Val* action = a.key("action");
+  for (const Val& v : a.values) {  // whether it takes a value
+    if (v.text->text.starts_with("--")) parser->keys[v.text->text] = boolean(action == nullptr);
+  }
   name.erase(0, std::min(name.find_first_not_of('-'), name.size()));
   if (!positional) std::replace(name.begin(), name.end(), '-', '_');
   if (const Val* dest = a.key("dest"); dest != nullptr && dest->known_text()) name = dest->text->text;
@@ -415,7 +419,7 @@ void Follower::add_option(Object* parser, Arguments& a) {
   set_entry(parser, text(name, a.at), v, a.at);
 }
 
-Val Follower::parsed_options(Object* parser, std::size_t at) {
+Val Follower::parsed_options(Object* parser) {
   Val out = instance("argparse.Namespace");
   out.object->now.open = parser->now.open;
   out.object->now.pairs = parser->now.pairs;
@@ -423,7 +427,34 @@ Val Follower::parsed_options(Object* parser, std::size_t at) {
   for (const auto& [key, v] : parser->now.pairs) {
     if (key.known_text()) out.object->now.names[key.text->text] = v;
   }
-  (void)at;
+  return out;
+}
+
+// sys.argv[1:]
+std::vector<Val> Follower::own_arguments(std::size_t at) {
+  const std::optional<Val> all = library_constant("sys.argv");
+  const auto set = globals_->now.names.find(".sys.argv");
+  const auto items = set != globals_->now.names.end() ? items_of(set->second, at) : items_of(*all, at);
+  if (!items || items->empty()) return {unknown("what sys.argv holds is not known here", at, true)};
+  return {items->begin() + (is_many(items->front()) ? 0 : 1), items->end()};
+}
+
+// What of a parser's words is SGLang's own: all but the options that the program added.
+Val Follower::servers_words(const Object* parser, const Val* given, std::size_t at) {
+  const auto items = given == nullptr ? std::optional(own_arguments(at)) : items_of(*given, at);
+  if (!items) return unclear(given->begin, given->end);
+  std::vector<Val> words;
+  bool dropping = false;
+  for (const Val& item : *items) {
+    const std::string word = item.known_text() ? item.text->text : std::string();
+    const auto own = word.starts_with("--") ? parser->keys.find(word.substr(0, word.find('='))) : parser->keys.end();
+    if (word.starts_with("--"))
+      dropping = own != parser->keys.end() && own->second.integer != 0 && word.find('=') == word.npos;
+    if (own == parser->keys.end() && !dropping) words.push_back(item);
+  }
+  ++quiet_;
+  Val out = list_of(std::move(words));
+  --quiet_;
   return out;
 }
 
@@ -449,7 +480,9 @@ std::optional<Val> Follower::parser_call(const std::string& name, const Object& 
       touch(parser);
       for (auto& [key, v] : parser->now.pairs) v = unknown("what the parser reads is not followed", a.at);
     }
-    Val out = parsed_options(parser, a.at);
+    Val out = parsed_options(parser);
+    if (parser->keys.contains(kServersWords))
+      out.object->keys[kServersWords] = servers_words(parser, own ? a.values.data() : nullptr, a.at);
     if (what == "parse_args") return out;
     Val others = list_of({});
     if (!own) {

@@ -324,6 +324,7 @@ void Follower::engine(Arguments& a) {
   if (quiet_ > 0) return;
   RunContext where = context(a);
   where.name = "Engine";
+  if (a.keys.empty()) where.at = a.at;
   std::vector<ShellWord> words;
   for (const auto& [name, v] : a.keys) {
     // Where the name stands: in front of its value.
@@ -388,6 +389,7 @@ std::optional<Val> Follower::start_server(const std::string& name, Arguments& a)
   if (last == "Engine" || last == "ServerArgs" || runtime) {
     const bool made_elsewhere =
         a.values.empty() && a.more.empty() && a.keys.size() == 1 && a.keys[0].first == "server_args";
+    if (made_elsewhere) start_prepared(a);
     if (!made_elsewhere && (!a.keys.empty() || !a.more.empty() || !a.values.empty())) engine(a);
     ++doubts_;
     return instance("sglang." + std::string(last));
@@ -397,25 +399,85 @@ std::optional<Val> Follower::start_server(const std::string& name, Arguments& a)
     ++doubts_;
     return instance("subprocess.process");
   }
-  if (last == "prepare_server_args" && a.values.size() == 1) {
-    const Val& all = a.values[0];
-    if (!all.is(Kind::kList) || quiet_ > 0) return instance("sglang.ServerArgs");
-    const auto& items = all.object->now.items;
-    // A program that hands on its own arguments has none of SGLang's.
-    if (items.size() == 1 && is_many(items[0])) return instance("sglang.ServerArgs");
-    RunContext where = context(a);
-    std::vector<ShellWord> words;
-    for (const Val& item : items) add_word(item, words, where, true);
-    finder_.arguments(words, where);
-    return instance("sglang.ServerArgs");
+  if (last == "prepare_server_args" && a.values.size() == 1) return prepared(a.values[0], a);
+  if (last == "from_cli_args" && a.values.size() == 1) {
+    const Val& options = a.values[0];
+    const bool read = options.is(Kind::kInstance) && options.object->keys.contains(kServersWords);
+    return prepared(read ? options.object->keys.at(kServersWords) : unclear(options.begin, options.end), a);
+  }
+  if (last == "add_cli_args" && !a.values.empty() && a.values[0].is(Kind::kInstance))
+    a.values[0].object->keys[kServersWords] = none();  // its options are SGLang's, and those that are added to them
+  if ((last == "launch_server" || last == "run_server") && name.starts_with("sglang.")) {
+    start_prepared(a);
+    return std::nullopt;
   }
   return std::nullopt;
+}
+
+// ServerArgs of a list of words. Those that nobody knows are a launch where they are handed to a server: a program may
+// hand its own arguments on to something else.
+Val Follower::prepared(const Val& words, Arguments& a) {
+  Val out = instance("sglang.ServerArgs");
+  if (quiet_ > 0) return out;
+  const bool known = words.sequence() && !(words.object->now.items.size() == 1 && is_many(words.object->now.items[0]));
+  if (known)
+    start_arguments(words, a);
+  else
+    out.object->keys[kServersWords] = words;
+  return out;
+}
+
+void Follower::start_prepared(Arguments& a) {
+  const Val* made = a.argument(0, "server_args");
+  if (quiet_ > 0 || made == nullptr || !made->is(Kind::kInstance) || made->object->name != "sglang.ServerArgs") return;
+  if (const auto words = made->object->keys.find(kServersWords); words != made->object->keys.end())
+    start_arguments(words->second, a);
+}
+
+void Follower::start_arguments(const Val& all, Arguments& a) {
+  RunContext where = context(a);
+  where.at = a.at;
+  std::vector<ShellWord> words;
+  if (all.sequence()) {
+    for (const Val& item : all.object->now.items) add_word(item, words, where, true);
+  } else {
+    words.push_back(word(hole(all, a.at), all, a.at));
+    words.back().several = true;
+  }
+  for (ShellWord& one : words) {  // sys.argv stands nowhere
+    for (Unknown& unknown : one.unknowns) unknown.offset = unknown.offset == 0 ? a.at : unknown.offset;
+  }
+  finder_.arguments(words, where);
+}
+
+// runpy.run_module(NAME, run_name="__main__"): `python -m NAME` with the arguments of this program.
+std::optional<Val> Follower::run_module(const std::string& name, Arguments& a) {
+  if (name != "runpy.run_module") return std::nullopt;
+  const Val* module = a.argument(0, "mod_name");
+  const Val* as = a.key("run_name");
+  const bool main = as != nullptr && as->known_text() && as->text->text == "__main__";
+  if (module == nullptr || !module->known_text() || !main) return std::nullopt;
+  ++quiet_;
+  std::vector<Val> words = {text("python3", a.at), text("-m", a.at), *module};
+  if (const auto set = globals_->now.names.find(".sys.argv"); set != globals_->now.names.end()) {
+    const auto items = items_of(set->second, a.at);  // the name of the program is its first
+    if (items && !items->empty() && items->front().is(Kind::kText)) finder_.account(*items->front().text);
+  }
+  const auto own = own_arguments(a.at);
+  words.insert(words.end(), own.begin(), own.end());
+  const Val all = list_of(std::move(words));
+  --quiet_;
+  Arguments nothing = a;
+  nothing.keys.clear();
+  start_words(all, nothing);
+  return none();
 }
 
 std::optional<Val> Follower::start(const std::string& name, Arguments& a) {
   if (auto out = ipython(name, a)) return out;
   if (auto out = start_process(name, a)) return out;
   if (auto out = start_by_words(name, a)) return out;
+  if (auto out = run_module(name, a)) return out;
   return start_server(name, a);
 }
 

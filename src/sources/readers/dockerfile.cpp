@@ -14,6 +14,7 @@
 #include "src/sources/image_tag.h"
 #include "src/sources/readers/misspelt_keys.h"
 #include "src/sources/readers/readers.h"
+#include "src/sources/readers/docker_ignore.h"
 #include "src/sources/readers/variable_file.h"
 
 namespace preflight::sources {
@@ -59,6 +60,12 @@ struct Image {
   std::size_t bytes = 0;                           // of all values that were set
   std::map<std::string, ShellText> files;          // that here-documents of COPY wrote, by their paths
   std::map<std::string, std::string> places = {};  // of those that were copied: the file here
+  struct Missing {
+    std::string name;
+    std::string left_out_by;
+    std::size_t offset;
+  };
+  std::optional<Missing> missing = {};  // a script that its words run and that no COPY finds
   std::vector<Copied> copied = {};
   std::vector<std::string> altered = {};  // RUN: what may write to files
   std::string folder = "/";               // WORKDIR
@@ -278,7 +285,8 @@ bool lies_further_up(std::string_view dockerfile, const std::string& place) {
 // it. None where another image may have put something there, or a RUN may have written to it.
 struct CopiedScript {
   ShellText text;
-  std::string place;  // of the file here
+  std::string place;                            // of the file here
+  std::optional<std::string> left_out_by = {};  // .dockerignore: no COPY finds it
 };
 std::optional<CopiedScript> copied_script(const Image& image, const std::string& path, const SourceText& source) {
   namespace fs = std::filesystem;
@@ -302,7 +310,8 @@ std::optional<CopiedScript> copied_script(const Image& image, const std::string&
       if (lies_further_up(source.name, place)) return std::nullopt;
       const std::size_t size = text->size();
       return CopiedScript{{std::move(*text), std::vector<std::size_t>(size, copy->from.begin), {}},
-                          (fs::path(place_of_file(source.name)).parent_path() / place).lexically_normal().string()};
+                          (fs::path(place_of_file(source.name)).parent_path() / place).lexically_normal().string(),
+                          left_out_of_image(source.name, place)};
     }
   }
   return std::nullopt;
@@ -327,6 +336,9 @@ void bring_scripts(Image& image, const std::vector<ShellWord>& words, const Sour
       if (!script) continue;
       const std::string& text = script->text.text;
       const bool shell = !text.starts_with("#!") || text.substr(0, text.find('\n')).find("sh") != std::string::npos;
+      if (shell && script->left_out_by)
+        image.missing = {std::filesystem::path(script->place).filename().string(), *script->left_out_by,
+                         words[i].begin};
       if (shell) image.places.insert_or_assign(word, script->place);
       if (shell) image.files.insert_or_assign(word, std::move(script->text));
       return;
@@ -418,6 +430,12 @@ Result<bool> run_image(Image& image, const SourceText& source, LaunchFinder& fin
     return true;  // a shell is the entry point: nothing is handed to it
   }
   bring_scripts(image, words, source);
+  if (image.missing) {
+    const LineColumn at = finder.place(image.missing->offset);
+    return failure(fmt::format("{} is left out of the image by {}: its COPY does not find it", image.missing->name,
+                               image.missing->left_out_by),
+                   fmt::format("{}:{}", at.line, at.column));
+  }
   if (const auto at = script_among(image.files, words)) {
     context.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(*at) + 1, words.end());
     context.arguments_known = image.command.has_value() || !context.arguments.empty();
@@ -426,7 +444,7 @@ Result<bool> run_image(Image& image, const SourceText& source, LaunchFinder& fin
       context.stands_in = place->second;
     return finder.script(image.files.at(words[*at].text), context);
   }
-  if (!words.empty() && words.front().text.starts_with("--")) {
+  if (!words.empty() && words.front().text.starts_with("--") && may_be_for_server(words, 0, image.base)) {
     context.unknown.push_back(
         {"the base image's entry point takes these words, and nobody knows here what it is", words.front().begin, {}});
     finder.arguments(words, context);

@@ -668,7 +668,7 @@ class Makefile {
     const Values env = environment(exports);
     ShellText whole;
     for (const RecipeLine& line : rule.recipe) {
-      RunContext context{.env = env, .name = asked_, .defaults = decided_};
+      RunContext context = place_of_recipe(env);
       if (line.conditional || rule.conditional)
         context.when = fmt::format("in a branch at line {}", finder_.place(line.at).line);
       const ShellText filled = values_.expand(line.text);
@@ -684,7 +684,16 @@ class Makefile {
         }
       }
     }
-    return one_shell_ ? run_line(whole, {.env = env, .name = asked_, .defaults = decided_}, depth) : Result<bool>(true);
+    return one_shell_ ? run_line(whole, place_of_recipe(env), depth) : Result<bool>(true);
+  }
+
+  // Where a recipe runs: beside the Makefile, in a shell that is handed its text.
+  [[nodiscard]] RunContext place_of_recipe(const Values& env) const {
+    return {.env = env,
+            .name = asked_,
+            .zero = ShellText{"/bin/sh"},
+            .defaults = decided_,
+            .file = std::string(source_.name)};
   }
 
   static ShellText without_prefix(const ShellText& line) {
@@ -695,7 +704,8 @@ class Makefile {
   Result<bool> run_line(const ShellText& line, const RunContext& context, int depth) {
     if (line.text.starts_with("make ") && line.unknowns.empty() && depth < limits::kMakeCalls)
       return make_again(line, depth);
-    const bool matters = line.text.find("sglang") != std::string::npos || !line.unknowns.empty();
+    const bool runs_script = line.text.find(".sh") != std::string::npos;
+    const bool matters = line.text.find("sglang") != std::string::npos || runs_script || !line.unknowns.empty();
     return matters ? finder_.script(line, context) : Result<bool>(true);
   }
 

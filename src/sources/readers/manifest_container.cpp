@@ -315,15 +315,11 @@ bool ManifestReader::put_together(const YamlNode& node, const Around& around, co
   return true;
 }
 
-// Words without a program, for a server that the image starts: those of SGLang alone, or of any server where the image
-// may be SGLang's.
+// Words without a program, for a server that the image starts.
 bool ManifestReader::taken_by_image(const YamlNode& node, const std::vector<ShellWord>& words) {
   if (words.empty() || !words.front().text.starts_with("--")) return false;
   const YamlNode* image = part_of(node, "image");
-  const bool may_be = image == nullptr || image->text.find("sglang") != std::string::npos ||
-                      image->text.find_first_of("${") != std::string::npos;
-  const std::string_view option = may_be ? "--model" : "--model-path";
-  return std::ranges::any_of(words, [&](const ShellWord& w) { return w.text.starts_with(option); });
+  return may_be_for_server(words, 0, image == nullptr ? std::string_view() : image->text);
 }
 
 void ManifestReader::container(const YamlNode& node, const Around& around) {

@@ -411,18 +411,12 @@ class Job {
     started(all, context);
   }
 
-  void started(std::vector<ShellWord>& all, RunContext& context) const {
-    const bool bare = all.front().text.starts_with('-');
-    const bool model =
-        std::any_of(all.begin(), all.end(), [](const ShellWord& w) { return w.text.starts_with("--model"); });
-    if (!bare) return finder_.words(all, context);
-    if (!model) return;
+  void started(const std::vector<ShellWord>& all, RunContext& context) const {
+    if (!all.front().text.starts_with("--")) return finder_.words(all, context);
+    if (!may_be_for_server(all, 0, context.image)) return;
     context.unknown.push_back(
         {"the image's own entry point takes these words, and nobody knows here what it is", all.front().begin, {}});
-    if (all.front().text != "-m") return finder_.arguments(all, context);
-    const std::size_t at = all.front().begin;
-    all.insert(all.begin(), ShellWord{{"python", std::vector<std::size_t>(6, at), {}}, at, at});
-    finder_.words(all, context);
+    finder_.arguments(all, context);
   }
 
   const SourceText& source_;

@@ -227,7 +227,8 @@ Result<bool> run_command(std::vector<ShellWord> command, bool container, const V
       for (ShellWord& one : plain_words(*filled)) words.push_back(std::move(one));
     }
   }
-  if (!words.empty() && container && words.front().text.starts_with("--")) {
+  const bool by_image = !words.empty() && container && words.front().text.starts_with("--");
+  if (by_image && may_be_for_server(words, 0, context.image)) {
     context.unknown.push_back(
         {"the image's own entry point takes these words, and nobody knows here what it is", words.front().begin, {}});
     finder.arguments(words, context);

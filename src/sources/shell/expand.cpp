@@ -169,6 +169,7 @@ std::optional<std::vector<ShellText>> ShellEvaluator::keys_of(const std::string&
 std::optional<ShellText> ShellEvaluator::lookup(const std::string& name) const {
   if (const auto it = start_.given.find(name); it != start_.given.end()) return ShellText{it->second};
   if (auto value = scalar(name, "")) return value;
+  if (name == "0" && start_.zero && start_.zero->unknowns.empty()) return start_.zero;
   if (auto own = own_name(name)) return own;
   if (name == "0" && start_.zero) return start_.zero;
   if (name == "PWD" && state_.folder && !state_.variables.contains(name)) return state_.folder;
@@ -311,6 +312,12 @@ std::size_t ShellEvaluator::values_of(const Part& part) const {
   if (part.subscript.empty()) return state_.arguments.size();
   const ShellValue* value = state_.find(part.name);
   return value == nullptr ? 0 : value->items.size();
+}
+
+// Nothing, or quotes around nothing.
+static bool is_written_empty(const Parts& parts) {
+  return std::ranges::all_of(parts,
+                             [](const Part& part) { return part.kind == Part::Kind::kText && part.begin == part.end; });
 }
 
 void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
@@ -476,8 +483,12 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
 
   const bool colon = part.op[0] == ':';
   const char op = colon ? part.op[1] : part.op[0];
+  const bool asks_instead = op != '+' && !every && is_written_empty(part.argument) &&
+                            start_.asked_empty.contains((is_argument(part.name) ? "$" : "") + part.name);
   if (!state_.arguments_known && (op == '-' || op == '+') && is_argument(part.name) && set == start_.given.end()) {
     if (shifting_ > 0) return unknown(value->unknowns.front().message);
+    if (asks_instead)
+      return unknown(fmt::format("${} is not given here; give it with {}", part.name, how_to_set(part.name)));
     without("$" + part.name, op);
     value.reset();
   }
@@ -485,6 +496,7 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
   const bool stands_in = !has && (op == '-' || op == '=' || op == '+') && part.subscript.empty() && !every;
   const bool defaults_to_nothing = value && value->defaults != nullptr && value->defaults->contains(part.name);
   const bool open = !value && !state_.variables.contains(part.name) && shell_name_start(part.name.front());
+  if (stands_in && open && asks_instead) return unknown(not_set);
   if (stands_in && (open || (defaults_to_nothing && op != '+'))) without(part.name, op);
   if (op == '?' && !has)
     state_.may_end.emplace(fmt::format("unless {} is not set at line {}", part.name, line_of(outer(part.begin))), 0);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -48,13 +49,9 @@ std::size_t behind_variable(std::string_view text, std::size_t i, Interpolation 
 
 namespace {
 
-// Whether a script that asks for arguments and variables comes to a launch where nobody gives one; `usage; exit 1` ends
-// others.
-bool launches_without_any(const ShellText& script, std::string_view pasted, const ShellStart& start) {
-  constexpr std::array<std::string_view, 8> kAsks = {"shift", "getopt", "\"$@\"", "[ ", "[[ ", "test ", "case ", "(("};
-  const bool asks =
-      std::ranges::any_of(kAsks, [&](std::string_view text) { return script.text.find(text) != script.text.npos; });
-  if (!asks) return true;
+// Whether a script comes to a launch when it is started so; `decided` gets what was taken for empty on the way.
+bool comes_to_launch(const ShellText& script, std::string_view pasted, const ShellStart& start,
+                     std::set<std::string>& decided) {
   ShellBudget budget{.steps = limits::kProbeSteps};
   ShellStart probe = start;
   probe.trail = nullptr;
@@ -67,14 +64,38 @@ bool launches_without_any(const ShellText& script, std::string_view pasted, cons
            (std::ranges::any_of(c.words, names) || std::ranges::any_of(c.input, names) || (c.file && names(*c.file))));
   };
   ShellEvaluator evaluator(script, pasted, probe, budget);
-  return evaluator.run() && any;
+  if (!evaluator.run()) return false;
+  if (const TakenDefaults& defaults = evaluator.state().defaults; defaults != nullptr) {
+    for (const auto& [name, taken] : *defaults) {
+      if (taken.value && taken.value->empty()) decided.insert(name);
+    }
+  }
+  return any;
+}
+
+// A script that asks for arguments and variables may end with its usage where nobody gives one: it is then followed as
+// if they were not known, and so are empty defaults, ${NAME:-}, by which it ends.
+void decide_what_is_given(const ShellText& script, std::string_view pasted, ShellStart& start) {
+  constexpr std::array<std::string_view, 8> kAsks = {"shift", "getopt", "\"$@\"", "[ ", "[[ ", "test ", "case ", "(("};
+  constexpr int kMostEmpty = 6;
+  const auto asks = [&](std::string_view sign) { return script.text.find(sign) != script.text.npos; };
+  std::set<std::string> decided;
+  start.nothing_given = std::ranges::none_of(kAsks, asks) || comes_to_launch(script, pasted, start, decided);
+  for (int n = 0; !start.nothing_given && n < kMostEmpty; ++n) {
+    decided.clear();
+    if (comes_to_launch(script, pasted, start, decided)) return;
+    const std::size_t known = start.asked_empty.size();
+    start.asked_empty.merge(decided);
+    if (start.asked_empty.size() == known) break;
+  }
+  start.asked_empty.clear();
 }
 
 }  // namespace
 
 Result<std::vector<ShellNote>> follow_shell(const ShellText& script, std::string_view pasted, const ShellStart& given) {
   ShellStart start = given;
-  start.nothing_given = launches_without_any(script, pasted, given);
+  decide_what_is_given(script, pasted, start);
   if (const auto nul = script.text.find('\0'); nul != std::string::npos) {
     const LineColumn at = line_column(pasted, script.origin.empty() ? nul : script.origin[nul]);
     return failure("the command holds a NUL byte", fmt::format("{}:{}", at.line, at.column));
