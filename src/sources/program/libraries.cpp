@@ -26,6 +26,28 @@ constexpr std::array<std::string_view, 27> kHarmless = {
 
 constexpr std::size_t kPathSteps = 50;  // to ask the system for a part of one
 
+// A text without what stands behind # outside quotes, up to the end of its line.
+ShellText without_comments(const ShellText& text) {
+  ShellText out;
+  char quote = '\0';
+  std::size_t from = 0;
+  for (std::size_t i = 0; i < text.text.size(); ++i) {
+    const char c = text.text[i];
+    if (c == '\\' && quote != '\'') {
+      ++i;
+    } else if (quote != '\0') {
+      quote = c == quote ? '\0' : quote;
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+    } else if (c == '#') {
+      append(out, sources::slice(text, from, i));
+      from = i = std::min(text.text.find('\n', i), text.text.size());
+    }
+  }
+  append(out, sources::slice(text, from, text.text.size()));
+  return out;
+}
+
 // Whether a path was made of where the program stands.
 bool is_own(const Val& v) { return v.text->defaults != nullptr && v.text->defaults->contains("__file__"); }
 
@@ -533,7 +555,11 @@ std::optional<Val> Follower::library(const std::string& name, const Object& call
   if (name == "shlex.split" && a.values.size() == 1 && a.values[0].is(Kind::kText)) {
     std::vector<Val> out;
     spend_text(a.values[0].text->text.size());
-    for (ShellWord& word : plain_words(*a.values[0].text)) {
+    const Val* comments = a.key("comments");
+    const auto leaves_out = comments == nullptr ? std::optional(false) : truth(*comments);
+    if (a.keys.size() > (comments == nullptr ? 0U : 1U) || !leaves_out)
+      return list_of({unknown(shown(a.at, a.end) + " is computed where the program runs", a.at, true)});
+    for (ShellWord& word : plain_words(*leaves_out ? without_comments(*a.values[0].text) : *a.values[0].text)) {
       Val v = text(static_cast<ShellText>(word));
       v.begin = word.begin;
       v.end = word.end;
