@@ -119,12 +119,30 @@ std::optional<ShellText> ShellEvaluator::captured_text(const ShellText& inside) 
   return captured([&] { run_text(inside); });
 }
 
-// Of $(…) and, where no backslash stands in them, of `…`.
+// `…`: a backslash before $, ` and another one goes away, before all else it stays.
+static ShellText without_backslashes(const ShellText& inside) {
+  ShellText out;
+  std::size_t from = 0;
+  for (std::size_t i = 0; i + 1 < inside.text.size(); ++i) {
+    if (inside.text[i] != '\\') continue;
+    if (std::string_view("$`\\").find(inside.text[i + 1]) != std::string_view::npos) {
+      append(out, slice(inside, from, i));
+      from = i + 1;
+    }
+    ++i;
+  }
+  append(out, tail(inside, from));
+  return out;
+}
+
+// Of $(…) and `…`.
 std::optional<ShellText> ShellEvaluator::captured_substitution(const Part& part) {
   const std::size_t skipped = text_.script->text[part.begin] == '`' ? 1 : 2;
   if (part.end < part.begin + skipped + 1) return std::nullopt;
-  const ShellText inside = slice_placed(part.begin + skipped, part.end - 1);
-  if (skipped == 1 && inside.text.find('\\') != std::string::npos) return std::nullopt;
+  ShellText inside = slice_placed(part.begin + skipped, part.end - 1);
+  const bool backquotes = skipped == 1 && inside.text.find('\\') != std::string::npos;
+  if (backquotes && part.quoted && inside.text.find("\\\"") != std::string::npos) return std::nullopt;
+  if (backquotes) inside = without_backslashes(inside);
   const auto first = inside.text.find_first_not_of(" \t\n");
   const bool reads = first != std::string::npos && inside.text[first] == '<' && inside.text.find("<<") != first;
   auto text = reads ? read_by_substitution(inside) : captured_text(inside);
