@@ -67,6 +67,7 @@ TEST(Plan, LatentAttentionRunsUnsplitWithTheModelsScaleAndHeadsPerRank) {
   EXPECT_EQ(c.kv_splits, 1);
   EXPECT_EQ(c.page_size, 64);
   EXPECT_EQ(c.softmax_scale, 0.1352337788608801);
+  EXPECT_EQ(plan.kernels[2].cases.front().head_dim, 128);  // the width of values where the model names none
   EXPECT_EQ(c.cache_seqlens, (std::vector<std::int64_t>{1, 63, 64, 65, 161}));
   EXPECT_EQ(plan.sizes.attention_tp, 8);
   EXPECT_EQ(plan.sizes.num_q_heads, 16);
@@ -192,6 +193,8 @@ TEST(Plan, SlidingLayersGetTheirOwnCasesWithAnInclusiveWindow) {
   EXPECT_EQ(sliding.window, 127);
   EXPECT_TRUE(sliding.sinks);
   EXPECT_EQ(sliding.cache_seqlens, (std::vector<std::int64_t>{127, 128, 129, 256}));
+  model.sliding_window_size = 1;
+  EXPECT_EQ(derive_plan(launch_of(model, {})).kernels[1].cases.front().window, 0);  // the current token alone
 }
 
 TEST(Plan, AnFp8CacheIsPartOfTheCase) {

@@ -141,6 +141,10 @@ TEST(Judge, EqualityThatCannotTellIsMistrusted) {
   std::vector<double> same_rows = expected_values();
   for (std::int64_t r = 1; r < kRows; ++r) std::copy_n(same_rows.begin(), kWidth, same_rows.begin() + r * kWidth);
   EXPECT_EQ(judged(same_rows, same_rows), VerdictWord::kMistrusted);
+  Tensor pairs("out", DType::kF32, {3, 2});
+  for (std::int64_t i = 0; i < 6; ++i) pairs.set(i, i % 2 == 0 ? 1.0 : 2.0);
+  EXPECT_EQ(judge_output(pairs, pairs.to_doubles(), attention_tolerance(DType::kF32, 1)).word,
+            VerdictWord::kMistrusted);
 }
 
 // One visible key makes every row of the output its value; the log-sum-exps say whether rows were swapped.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "preflight/kernel.h"
@@ -110,6 +111,19 @@ TEST(KernelTable, AMergeIsAllowedWhatItsLargestSumExplains) {
     const double allowed = find_kernel("merge_state")->tolerance(*c, "lse").abs;
     EXPECT_GE(allowed, lse_tolerance(largest).abs) << inputs;
     EXPECT_LE(allowed, lse_tolerance(1.5 * largest).abs) << inputs;
+  }
+}
+
+// Errors of the state add up over the tokens that it remembers: all new ones, and no more than twice its keys.
+TEST(KernelTable, AStateIsAllowedWhatItRemembers) {
+  for (const char* kernel : {"gated_delta_step", "gated_delta_chunk"}) {
+    const auto allowed = [&](const char* lengths) {
+      const auto c = parse_case(fmt::format("{} --dtype fp32 --head-dim 64 --query-lens {}", kernel, lengths));
+      return find_kernel(kernel)->tolerance(*c, "state").rel_rms;
+    };
+    EXPECT_EQ(allowed("1"), delta_tolerance(DType::kF32, 1).rel_rms) << kernel;
+    EXPECT_EQ(allowed("3,50"), delta_tolerance(DType::kF32, 50).rel_rms) << kernel;
+    EXPECT_EQ(allowed("3000"), delta_tolerance(DType::kF32, 128).rel_rms) << kernel;
   }
 }
 

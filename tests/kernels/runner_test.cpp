@@ -3,6 +3,8 @@
 
 #include <filesystem>
 
+#include "preflight/kernel.h"
+#include "src/kernels/program.h"
 #include "src/opencl/opencl.h"
 #include "tests/support/paths.h"
 #include "tests/support/run_tool.h"
@@ -71,6 +73,30 @@ TEST(Runner, WhatAiterDidWithPagesIsToldByWhatItBreaks) {
     ASSERT_TRUE(report.has_value()) << report.error().text();
     EXPECT_EQ(report->cases.front().verdict.reason, row.reason) << row.line;
     EXPECT_EQ(report->worst(), *row.reason == '\0' ? VerdictWord::kPass : VerdictWord::kFail) << row.line;
+  }
+}
+
+// A launcher that counts too little is refused by the first device that has less.
+TEST(Runner, PlainFormsFitTheLocalMemoryThatTheirTilesWereChosenFor) {
+  PREFLIGHT_NEEDS_DEVICE();
+  opencl::Session session({});
+  for (const char* line :
+       {"mla_decode --heads 16 --latent 128 --rope 32 --cache-seqlens 65",
+        "mla_decode --heads 16 --latent 64 --rope 64 --cache-seqlens 65",
+        "paged_decode --heads 32 --kv-heads 4 --head-dim 128 --v-head-dim 64 --cache-seqlens 65x9",
+        "paged_decode --heads 32 --kv-heads 4 --head-dim 64 --v-head-dim 256 --cache-seqlens 65x9"}) {
+    const auto c = parse_case(line);
+    ASSERT_TRUE(c.has_value()) << c.error().text();
+    for (const std::int64_t kib : {16, 20, 24, 32, 48}) {
+      DeviceInfo device = session.info();
+      device.is_cpu = true;
+      device.compute_units = 1;
+      device.local_memory_bytes = kib * 1024;
+      const Program program = program_of(*find_kernel(c->kernel), *c, device, {});
+      const std::int64_t taken = session.kernel(program.source, program.options, c->kernel).local_bytes();
+      EXPECT_GT(taken, kib * 1024 / 4) << line << ' ' << kib;
+      EXPECT_LE(taken, kib * 1024) << line << ' ' << kib << ' ' << program.options;
+    }
   }
 }
 

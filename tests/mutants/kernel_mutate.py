@@ -80,7 +80,7 @@ GATED |= {
 }
 GATED |= {f"src/reference/{name}.cpp": [(name, "plain")] for name in BOTH_FORMS}
 # What tests say of them, and of the judge and the plan, whose mistakes reach kernel and reference alike.
-SAMPLES = "KernelTable.*:SampleBatch.*:PagePool.*:*Regimes*:Random.*:CaseLine.*:CaseFile.*"
+SAMPLES = "KernelTable.*:SampleBatch.*:SampleRows.*:PagePool.*:Regime.*:*Regimes*:Random.*:CaseLine.*:CaseFile.*"
 JUDGE = "Judge.*:Verdict.*:Tolerance.*:KernelReport.*"
 PLAN = "Plan.*:*Regimes*"
 TESTED = {"src/verdict/compare.cpp": JUDGE, "src/verdict/tolerance.cpp": JUDGE,
@@ -90,7 +90,8 @@ TESTED = {"src/verdict/compare.cpp": JUDGE, "src/verdict/tolerance.cpp": JUDGE,
 TESTED |= {f"src/plan/{name}.cpp": PLAN for name in ("attention", "linear_attention", "index_builders", "planned_cases", "decode_shape", "plan")}
 TESTED |= {f"src/sample/{name}.cpp": SAMPLES for name in ("attention", "page_pool", "regime", "gated_delta", "merge_state", "mrope",
                                                          "causal_conv1d", "indices", "local_decode", "case_line", "case_file")}
-TESTED |= {f"src/kernels/{name}.cpp": "KernelTable.*" for name in BOTH_FORMS}
+TESTED |= {f"src/kernels/{name}.cpp": "KernelTable.*:Runner.PlainForms*" for name in BOTH_FORMS}
+TESTED |= {"src/kernels/gated_delta.cpp": "KernelTable.*", "src/sample/sample_size.cpp": "KernelTable.*"}
 TESTED |= {"src/kernels/blocks.cpp": "BlocksChoice.*", "src/kernels/tiles.cpp": "IntelTilesChoice.*"}
 TESTED |= {f"src/reference/{name}.cpp": "*Reference*" for name in BOTH_FORMS}
 
