@@ -42,7 +42,7 @@ constexpr std::array kDefects{
     Defect{260, "the table's row pitch is the request's own page count", "mla_decode --cache-seqlens 65,200,129"},
     Defect{260, "the table's row pitch is the request's own page count",
            "paged_decode --heads 8 --kv-heads 2 --cache-seqlens 65,200,129"},
-    Defect{270, "an empty request divides 0 by 0", "mla_decode --cache-seqlens 0,65"},
+    Defect{270, "an empty request divides 0 by 0", "mla_decode --cache-seqlens 65,0"},
     Defect{270, "an empty request divides 0 by 0",
            "paged_decode --heads 8 --kv-heads 2 --kv-splits 3 --cache-seqlens 200,0,65"},
     Defect{kTokenTable, "token slots are written as page ids", "page_table --cache-seqlens 1,63,64,65,127,128,129,0"},
