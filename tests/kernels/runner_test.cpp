@@ -100,6 +100,37 @@ TEST(Runner, PlainFormsFitTheLocalMemoryThatTheirTilesWereChosenFor) {
   }
 }
 
+// The least local memory with which a tile form is chosen is what its program then takes, or little more.
+TEST(Runner, TileFormsFitTheLeastLocalMemoryThatTheyAreChosenWith) {
+  PREFLIGHT_NEEDS_DEVICE();
+  opencl::Session session({});
+  for (const char* line : {"mla_decode --heads 16 --latent 64 --rope 32 --cache-seqlens 65",
+                           "paged_decode --heads 8 --kv-heads 2 --head-dim 64 --v-head-dim 32 --cache-seqlens 65"}) {
+    const auto c = parse_case(line);
+    ASSERT_TRUE(c.has_value()) << c.error().text();
+    DeviceInfo device = session.info();
+    device.is_cpu = false;
+    device.is_gpu = true;
+    device.extensions += " plain_tiles";
+    const auto program = [&](std::int64_t bytes) {
+      device.local_memory_bytes = bytes;
+      return program_of(*find_kernel(c->kernel), *c, device, {});
+    };
+    std::int64_t too_little = 0;
+    std::int64_t least = std::int64_t{1} << 20;
+    while (least - too_little > 1) {
+      const std::int64_t middle = (too_little + least) / 2;
+      const bool is_tile = program(middle).options.find("-DTILE_BODY=") != std::string::npos;
+      (is_tile ? least : too_little) = middle;
+    }
+    const Program chosen = program(least);
+    const std::int64_t taken =
+        session.kernel(chosen.source, chosen.options + " -cl-opt-disable", c->kernel).local_bytes();
+    EXPECT_LE(taken, least) << line;
+    EXPECT_GT(taken, least * 9 / 10) << line;
+  }
+}
+
 TEST(Runner, AWriteOutsideTheBufferBreaksTheCanary) {
   PREFLIGHT_NEEDS_DEVICE();
   const auto report =

@@ -92,7 +92,7 @@ TESTED |= {f"src/sample/{name}.cpp": SAMPLES for name in ("attention", "page_poo
                                                          "causal_conv1d", "indices", "local_decode", "case_line", "case_file")}
 TESTED |= {f"src/kernels/{name}.cpp": "KernelTable.*:Runner.PlainForms*" for name in BOTH_FORMS}
 TESTED |= {"src/kernels/gated_delta.cpp": "KernelTable.*", "src/sample/sample_size.cpp": "KernelTable.*"}
-TESTED |= {"src/kernels/blocks.cpp": "BlocksChoice.*", "src/kernels/tiles.cpp": "IntelTilesChoice.*"}
+TESTED |= {"src/kernels/blocks.cpp": "BlocksChoice.*", "src/kernels/tiles.cpp": "IntelTilesChoice.*:Runner.TileForms*"}
 TESTED |= {f"src/reference/{name}.cpp": "*Reference*" for name in BOTH_FORMS}
 
 
