@@ -307,6 +307,23 @@ TEST(Launches, OfAnIncludedFileAreToldOnce) {
   EXPECT_EQ(count({both, other}), 1U);
 }
 
+// A module that the release has not is no benchmark: that is said, with the one it has.
+TEST(CheckPaths, AModuleThatTheReleaseLacksStartsNothing) {
+  const TemporaryDirectory dir;
+  const std::string old = dir.file("old.sh", "python3 -m sglang.bench_one_batch --model-path Qwen/Qwen3-8B --tp 2\n");
+  const auto check = [&](const std::string& path, const std::string& release) {
+    return run_tool({"check", "--no-kernel", "--sglang-version", release, path});
+  };
+  EXPECT_EQ(check(old, "0.5.21").status, 1);
+  EXPECT_THAT(check(old, "0.5.21").out, HasSubstr("SGLang 0.5.21 has no module sglang.bench_one_batch"));
+  EXPECT_THAT(check(old, "0.5.21").out, HasSubstr("run sglang.benchmark.one_batch"));
+  EXPECT_EQ(check(old, "0.5.20").status, 0);
+  const std::string fresh =
+      dir.file("new.sh", "python3 -m sglang.benchmark.one_batch --model-path Qwen/Qwen3-8B --tp 2\n");
+  EXPECT_EQ(check(fresh, "0.5.15").status, 0);
+  EXPECT_THAT(check(fresh, "0.5.14").out, HasSubstr("run sglang.bench_one_batch"));
+}
+
 // A value that a file fixes itself is not the user's to set: that is said, as a misspelt name is.
 TEST(Launches, SayWhatASettingDoesNotChange) {
   const TemporaryDirectory dir;

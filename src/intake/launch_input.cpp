@@ -25,6 +25,7 @@
 #include "src/base/shell_words.h"
 #include "src/sources/image_tag.h"
 #include "src/sources/readers/readers.h"
+#include "src/sources/programs.h"
 #include "src/sources/text_lines.h"
 #include "src/resolve/core/parsed_launch.h"
 #include "src/resolve/core/pipeline.h"
@@ -222,6 +223,8 @@ Result<Arguments> read_arguments(const LaunchInput& input) {
     error.where = error.where.empty() ? input.command_name : input.command_name + ":" + error.where;
     return tl::make_unexpected(std::move(error));
   }
+  if (const std::string why = sources::missing_module(launch->module, input.release); !why.empty())
+    return failure(why, fmt::format("{}:{}", input.command_name, launch->where.line));
   out.read = shown_launch(*launch, input.command_name, input.release);
   out.mended = std::move(launch->mended);
   out.argv = std::move(launch->argv);

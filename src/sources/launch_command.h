@@ -58,6 +58,7 @@ struct LaunchCommand {
   std::vector<LaunchUnknown> unknown = {};
   std::vector<LaunchDefault> defaults = {};
   std::vector<ShellNote> notes = {};
+  std::string module = {};  // that starts it, where that is not launch_server
   std::string mended = {};  // the whole text with options that a comment or a blank cut off put back; may be empty
 };
 

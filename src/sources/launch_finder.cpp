@@ -116,6 +116,15 @@ bool only_asks(const std::vector<ShellWord>& words, std::size_t first) {
   });
 }
 
+// A benchmark of a server that runs elsewhere.
+bool only_connects(const std::vector<ShellWord>& words, const ServerWords& server) {
+  if (server.own == nullptr || server.own->connecting.empty()) return false;
+  const std::string_view option = server.own->connecting;
+  return std::any_of(
+      words.begin() + static_cast<std::ptrdiff_t>(server.first), words.end(),
+      [&](const ShellWord& word) { return word.text == option || word.text.starts_with(std::string(option) + "="); });
+}
+
 // Programs that take a script from their input.
 bool reads_script(std::string_view program) {
   const std::string_view name = base_name(program);
@@ -512,6 +521,10 @@ void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from
         for (const ShellWord& one : words) trail_.told(one);
         return;
       }
+      if (only_connects(words, *server)) {
+        for (const ShellWord& one : words) trail_.told(one);
+        return;
+      }
       std::string unclear;
       if (server->own != nullptr) {
         std::vector<ShellWord> all(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(server->first));
@@ -525,6 +538,7 @@ void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from
       if (!unclear.empty()) add_unknown(unclear, word.begin, launch);
       if (server->own != nullptr && !server->own->when.empty())
         launch.when += (launch.when.empty() ? "" : ", ") + std::string(server->own->when);
+      if (server->own != nullptr) launch.module = server->own->module;
       launch.serve = server->serve;
       launch.vllm = server->vllm;
       if (!server->aside.empty()) add_unknown(std::string(server->aside), word.begin, launch);

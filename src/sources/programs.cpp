@@ -22,43 +22,82 @@ struct OtherModule {
   std::string_view name;
   std::string_view why;
 };
-constexpr std::array<OtherModule, 2> kOtherModules = {
-    {{"sglang.bench_one_batch_server", "this benchmark takes words of its own beside the server's"},
-     {"sglang.srt.entrypoints.http_server",
+constexpr std::array<OtherModule, 1> kOtherModules = {
+    {{"sglang.srt.entrypoints.http_server",
       "whether this module starts a server by itself is not known: sglang.launch_server does"}}};
 
-// What sglang's benchmarks take: python/sglang/bench_one_batch.py, bench_offline_throughput.py.
+// What sglang's benchmarks take in any release: python/sglang/bench_one_batch.py, bench_offline_throughput.py,
+// bench_one_batch_server.py, and from 0.5.15 on the modules of python/sglang/benchmark.
 constexpr std::array<std::string_view, 3> kBatchFlags = {"--correctness-test", "--profile", "--profile-record-shapes"};
 constexpr std::array<std::string_view, 14> kBatchValues = {
     "--run-name",           "--batch-size",      "--input-len",      "--output-len",
     "--prompt-filename",    "--result-filename", "--cut-len",        "--log-decode-step",
     "--profile-activities", "--profile-stage",   "--profile-prefix", "--profile-filename-prefix",
     "--profile-start-step", "--profile-steps"};
-constexpr std::array<std::string_view, 4> kOfflineFlags = {"--skip-warmup", "--do-not-exit", "--profile",
-                                                           "--apply-chat-template"};
-constexpr std::array<std::string_view, 23> kOfflineValues = {"--backend",
-                                                             "--result-filename",
-                                                             "--dataset-name",
-                                                             "--dataset-path",
-                                                             "--num-prompts",
-                                                             "--sharegpt-output-len",
-                                                             "--sharegpt-context-len",
-                                                             "--random-input-len",
-                                                             "--random-output-len",
-                                                             "--random-range-ratio",
-                                                             "--gen-num-groups",
-                                                             "--gen-prompts-per-group",
-                                                             "--gen-system-prompt-len",
-                                                             "--gen-question-len",
-                                                             "--gen-output-len",
-                                                             "--gsp-num-groups",
-                                                             "--gsp-prompts-per-group",
-                                                             "--gsp-system-prompt-len",
-                                                             "--gsp-question-len",
-                                                             "--gsp-output-len",
-                                                             "--disable-ignore-eos",
-                                                             "--extra-request-body",
-                                                             "--prompt-suffix"};
+constexpr auto kOfflineFlags =
+    std::to_array<std::string_view>({"--skip-warmup", "--do-not-exit", "--profile", "--apply-chat-template",
+                                     "--disable-ignore-eos", "--return-logprob"});
+constexpr auto kOfflineValues = std::to_array<std::string_view>({"--backend",
+                                                                 "--result-filename",
+                                                                 "--dataset-name",
+                                                                 "--dataset-path",
+                                                                 "--num-prompts",
+                                                                 "--sharegpt-output-len",
+                                                                 "--sharegpt-context-len",
+                                                                 "--random-input-len",
+                                                                 "--random-output-len",
+                                                                 "--random-range-ratio",
+                                                                 "--gen-num-groups",
+                                                                 "--gen-prompts-per-group",
+                                                                 "--gen-system-prompt-len",
+                                                                 "--gen-question-len",
+                                                                 "--gen-output-len",
+                                                                 "--gsp-num-groups",
+                                                                 "--gsp-prompts-per-group",
+                                                                 "--gsp-system-prompt-len",
+                                                                 "--gsp-question-len",
+                                                                 "--gsp-output-len",
+                                                                 "--seed",
+                                                                 "--logprob-start-len",
+                                                                 "--profile-activities",
+                                                                 "--profile-steps",
+                                                                 "--extra-request-body",
+                                                                 "--prompt-suffix"});
+constexpr auto kServedFlags = std::to_array<std::string_view>(
+    {"--return-logprob", "--skip-warmup", "--show-report", "--profile", "--profile-by-stage", "--parallel-batch",
+     "--no-append-to-github-summary", "--fake-prefill", "--enable-multi-batch", "--apply-chat-template",
+     "--disable-ignore-eos", "--skip-token-capacity-check", "--flush-hicache-storage"});
+constexpr auto kServedValues = std::to_array<std::string_view>({"--run-name",
+                                                                "--batch-size",
+                                                                "--input-len",
+                                                                "--output-len",
+                                                                "--temperature",
+                                                                "--client-stream-interval",
+                                                                "--input-len-step-percentage",
+                                                                "--input-len-list",
+                                                                "--base-url",
+                                                                "--local-tokenizer-path",
+                                                                "--profile-activities",
+                                                                "--profile-start-step",
+                                                                "--profile-steps",
+                                                                "--profile-prefix",
+                                                                "--profile-output-dir",
+                                                                "--dataset-path",
+                                                                "--dataset-name",
+                                                                "--fixed-prompt-file",
+                                                                "--gsp-num-groups",
+                                                                "--gsp-system-prompt-len",
+                                                                "--gsp-question-len",
+                                                                "--gsp-output-len",
+                                                                "--result-filename",
+                                                                "--pydantic-result-filename",
+                                                                "--seed",
+                                                                "--cache-hit-rate",
+                                                                "--backend",
+                                                                "--server-args-for-metrics",
+                                                                "--lora-name",
+                                                                "--lora-request-distribution",
+                                                                "--lora-zipf-alpha"});
 // Dynamo's worker, components/src/dynamo/sglang/args.py and backend_args.py,
 // common/configuration/groups/runtime_args.py: it hands all others to ServerArgs as they are.
 constexpr auto kDynamoFlags = std::to_array<std::string_view>({"--use-sglang-tokenizer",
@@ -119,17 +158,25 @@ constexpr OwnOptions dynamo(std::string_view module) {
           .takes_any = true,
           .when = "as a worker of Dynamo"};
 }
-constexpr std::array<OwnOptions, 7> kLaunchers = {{{"sglang.bench_one_batch", kBatchFlags, kBatchValues},
-                                                   {"sglang.bench_latency", kBatchFlags, kBatchValues},
-                                                   {"sglang.bench_offline_throughput", kOfflineFlags, kOfflineValues},
-                                                   {.module = "sglang_router.launch_server",
-                                                    .flags = {},
-                                                    .values = kRouterValues,
-                                                    .prefix = "--router-",
-                                                    .when = "behind a router, once for each --dp-size"},
-                                                   dynamo("dynamo.sglang"),
-                                                   dynamo("dynamo.sglang.worker"),
-                                                   dynamo("dynamo.sglang.decode_worker")}};
+constexpr OwnOptions client(std::string_view module) {
+  return {.module = module, .flags = kServedFlags, .values = kServedValues, .connecting = "--base-url"};
+}
+constexpr std::array<OwnOptions, 11> kLaunchers = {
+    {{"sglang.bench_one_batch", kBatchFlags, kBatchValues},
+     {"sglang.bench_latency", kBatchFlags, kBatchValues},
+     {"sglang.bench_offline_throughput", kOfflineFlags, kOfflineValues},
+     {"sglang.benchmark.one_batch", kBatchFlags, kBatchValues},
+     {"sglang.benchmark.offline_throughput", kOfflineFlags, kOfflineValues},
+     client("sglang.bench_one_batch_server"),
+     client("sglang.benchmark.one_batch_server"),
+     {.module = "sglang_router.launch_server",
+      .flags = {},
+      .values = kRouterValues,
+      .prefix = "--router-",
+      .when = "behind a router, once for each --dp-size"},
+     dynamo("dynamo.sglang"),
+     dynamo("dynamo.sglang.worker"),
+     dynamo("dynamo.sglang.decode_worker")}};
 
 const OwnOptions* own_options_of(std::string_view module) {
   const auto* const one = std::ranges::find(kLaunchers, module, &OwnOptions::module);
@@ -241,6 +288,26 @@ std::vector<ShellWord> without_own_options(const std::vector<ShellWord>& words, 
     if (which == OwnOption::kNone) out.push_back(words[i]);
   }
   return out;
+}
+
+std::string missing_module(std::string_view module, Release release) {
+  struct Known {
+    std::string_view module;
+    Release first;
+    Release last;
+    std::string_view other;
+  };
+  const auto newest = supported_releases().back();
+  const Known known[] = {{"sglang.bench_latency", v0_5(0), v0_5(0),
+                          "sglang.bench_one_batch, or from 0.5.15 on sglang.benchmark.one_batch"},
+                         {"sglang.bench_one_batch", v0_5(0), v0_5(20), "sglang.benchmark.one_batch"},
+                         {"sglang.bench_offline_throughput", v0_5(0), v0_5(20), "sglang.benchmark.offline_throughput"},
+                         {"sglang.benchmark.one_batch", v0_5(15), newest, "sglang.bench_one_batch"},
+                         {"sglang.benchmark.offline_throughput", v0_5(15), newest, "sglang.bench_offline_throughput"},
+                         {"sglang.benchmark.one_batch_server", v0_5(14), newest, "sglang.bench_one_batch_server"}};
+  const auto* const one = std::ranges::find(known, module, &Known::module);
+  if (one == std::end(known) || (one->first <= release && release <= one->last)) return {};
+  return fmt::format("SGLang {} has no module {} (No module named …): run {}", release.text(), module, one->other);
 }
 
 std::optional<ServerWords> server_of_entry_point(const std::vector<ShellWord>& words, std::size_t at) {

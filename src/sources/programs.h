@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "preflight/release.h"
 #include "src/sources/shell.h"
 
 namespace preflight::sources {
@@ -21,6 +22,7 @@ struct OwnOptions {
   std::span<const std::string_view> changing = {};  // of the former, those that change what the server is given
   bool takes_any = false;                           // and others that are not known here, in some release of it
   std::string_view when = {};                       // what it does with the server's
+  std::string_view connecting = {};                 // an option with which it starts no server
 };
 // `words` from index `first` on without them. `unclear` gets why one of them may mean something else.
 std::vector<ShellWord> without_own_options(const std::vector<ShellWord>& words, std::size_t first,
@@ -36,6 +38,9 @@ struct ServerWords {
 };
 // The server that words[at] starts, when it does.
 std::optional<ServerWords> server_at(const std::vector<ShellWord>& words, std::size_t at);
+
+// Why this module starts nothing in a release that lacks it; "" where it is there.
+std::string missing_module(std::string_view module, Release release);
 
 // The server that `-m MODULE` starts behind the entry point of an image: that one is Python, then.
 std::optional<ServerWords> server_of_entry_point(const std::vector<ShellWord>& words, std::size_t at);
