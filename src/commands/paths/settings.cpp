@@ -72,7 +72,8 @@ void tell_idle_settings(const sources::Variables& variables, const std::vector<S
   if (texts.empty()) return;
   std::vector<std::string> unnamed;
   std::vector<std::string> idle;
-  for (const auto& [name, value] : variables) {
+  for (const auto& setting : variables) {
+    const std::string& name = setting.first;
     const bool named = std::ranges::any_of(texts, [&](const SettingsText& one) { return names(one.text, name); });
     if (is_plain(name) && name != "HOME" && !named)
       unnamed.push_back(name);
