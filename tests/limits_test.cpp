@@ -152,7 +152,7 @@ TEST(Limits, ScriptsOfOneFile) {
     for (auto at = script.find('$'); at != std::string::npos; at = script.find('$', at + 2)) script.insert(at, "$");
     return fmt::format("  s{}: {{image: x, command: [bash, -c, '{}']}}\n", i, script);
   };
-  const std::string together = "the scripts and programs of this file need more steps together than are followed";
+  const std::string together = "this file needs more steps than are followed";
   expect_bounded("check --no-kernel " + dir.file("one.yaml", "services:\n" + service(1)), "1 launch checked");
   expect_bounded("check --no-kernel " + dir.file("many.yaml", "services:\n" + many(400, service)), together);
   expect_bounded(
@@ -160,6 +160,53 @@ TEST(Limits, ScriptsOfOneFile) {
           dir.file("many.py",
                    "import os\n" + many(400, [&](int) { return fmt::format("os.system('{}{}')\n", turns, kServe); })),
       together);
+}
+
+// What hands parameters and rows from one to another multiplies.
+TEST(Limits, ParametersOfWorkflowsThatMultiply) {
+  const TemporaryDirectory dir;
+  const std::string launch = "python,-m,sglang.launch_server,--model-path,Qwen/Qwen3-8B";
+  const auto argo = [&](int templates) {
+    return "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nspec:\n  entrypoint: t0\n"
+           "  arguments: {parameters: [{name: a, value: x}]}\n  templates:\n" +
+           many(templates,
+                [](int i) {
+                  return fmt::format(
+                      "  - name: t{}\n    inputs: {{parameters: [{{name: a}}]}}\n    steps:\n"
+                      "    - - {{name: s, template: t{}, arguments: {{parameters: [{{name: a, value: "
+                      "\"{{{{{{{{inputs.parameters.a}}}}}}}}\"}}]}}}}\n",
+                      i, i + 1);
+                }) +
+           fmt::format("  - name: t{}\n    inputs: {{parameters: [{{name: a}}]}}\n", templates) +
+           "    container: {image: x, command: [" + launch + ",--served-model-name,\"{{inputs.parameters.a}}\"]}\n";
+  };
+  const auto doubled = [&](int templates) {
+    std::string text = argo(templates);
+    const std::string once = "{{{{inputs.parameters.a}}}}";
+    const std::string twice = "{{inputs.parameters.a}}{{inputs.parameters.a}}";
+    for (auto at = text.find(once); at != std::string::npos; at = text.find(once, at + twice.size()))
+      text.replace(at, once.size(), twice);
+    return text;
+  };
+  const std::string many_steps = "this file needs more steps than are followed";
+  expect_bounded("launches " + dir.file("few.yaml", doubled(3)), "--served-model-name xxxxxxxx");
+  expect_bounded("check --no-kernel " + dir.file("argo.yaml", doubled(30)), many_steps);
+  const std::string tekton = "apiVersion: tekton.dev/v1\nkind: Task\nspec:\n  params:\n" +
+                             many(5'000, [](int i) { return fmt::format("  - {{name: p{}, default: x}}\n", i); }) +
+                             "  steps:\n  - image: x\n    command: [" + launch + ",--served-model-name,\"" +
+                             many(6'000, [](int) { return std::string("$(params.p4999)"); }) + "\"]\n";
+  expect_bounded("check --no-kernel " + dir.file("tekton.yaml", tekton), many_steps);
+  const std::string matrix = "on: push\njobs:\n  a:\n    runs-on: x\n    strategy:\n      matrix:\n        a: [0" +
+                             many(255, [](int i) { return fmt::format(",{}", i + 1); }) +
+                             "]\n        include:\n        - z: 1\n" +
+                             many(8'000, [](int i) { return fmt::format("          k{}: x\n", i); }) +
+                             "    steps:\n    - run: " + kServe + " --port ${{ matrix.a }}\n";
+  expect_bounded("check --no-kernel " + dir.file("matrix.yaml", matrix), many_steps);
+  const std::string jobs = "variables:\n  A0: x\n" +
+                           many(197, [](int i) { return fmt::format("  A{}: $A{}\n", i + 1, i + 2); }) +
+                           many(1'000, [](int i) { return fmt::format("j{}:\n  script: [x]\n", i); }) +
+                           "a:\n  script:\n  - " + kServe + "\n";
+  expect_bounded("check --no-kernel " + dir.file(".gitlab-ci.yml", jobs), many_steps);
 }
 
 // All arguments in one line: what is shown of each is not looked for through the whole of it.

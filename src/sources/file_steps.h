@@ -1,5 +1,5 @@
-// Steps in which what stands in one file is followed: its scripts and programs, side by side and inside each other, have
-// one budget together (limits::kFileSteps), beside that of each. Tested by tests/limits_test.cpp.
+// Steps in which what stands in one file is followed: its scripts, programs and parameters, side by side and inside
+// each other, have one budget together (limits::kFileSteps), beside that of each. Tested by tests/limits_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class FileSteps {
   // False: there are no more. Where no file is read, there is no end.
   static bool take(std::size_t steps);
   static constexpr const char* kNoMore =
-      "the scripts and programs of this file need more steps together than are followed; give them in several files";
+      "this file needs more steps than are followed; give its launches in several files";
 
  private:
   std::size_t left_;

@@ -140,6 +140,7 @@ void ManifestReader::job_variables(const YamlNode& job, Values& written, int dep
 
 // Values of variables name other variables: they are filled in once all are known.
 void ManifestReader::fill_in(const Values& written, Values& env) const {
+  constexpr std::size_t kNamesOfAStep = 8;  // that are looked for in a value
   env = written;
   if (env.size() > limits::kGitlabVariables) {
     for (auto& [name, value] : env) {
@@ -152,12 +153,15 @@ void ManifestReader::fill_in(const Values& written, Values& env) const {
   }
   for (int turn = 0; turn < limits::kVariableDepth; ++turn) {
     bool changed = false;
+    Values others = env;
     for (auto& [name, value] : env) {
       if (value.text.find('$') == std::string::npos || value.text.size() > limits::kManifestWords) continue;
-      Values others = env;
-      others.erase(name);
+      if (!spend(env.size() / kNamesOfAStep + value.text.size() + 1)) return;
+      auto own = others.extract(name);
       const ShellWord word{value, value.origin.empty() ? 0 : value.origin.front(), 0};
       const auto filled = interpolate(word, Interpolation::kCompose, source_.text, given_, others);
+      own.mapped() = filled ? static_cast<const ShellText&>(*filled) : value;
+      others.insert(std::move(own));
       if (!filled || filled->text == value.text) continue;
       value = *filled;
       changed = true;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "src/base/limits.h"
+#include "src/sources/file_steps.h"
 #include "src/sources/readers/manifest_reader.h"
 
 namespace preflight::sources {
@@ -23,6 +24,9 @@ const YamlNode* named_entry(const YamlNode* list, std::string_view name) {
   return found == list->items.end() ? nullptr : *found;
 }
 
+// Each name is looked for from the first on.
+std::size_t steps_among(const YamlNode* list) { return is_list(list) ? 1 + list->items.size() : 1; }
+
 const YamlNode* value_in(const YamlNode* list, std::string_view name, std::string_view key) {
   const YamlNode* entry = named_entry(list, name);
   const YamlNode* value = entry == nullptr ? nullptr : value_of(*entry, key);
@@ -37,7 +41,7 @@ std::string without_braces(std::string_view expression) {  // of {{ … }}
 
 // Steps and tasks that start the template of this name.
 void find_calls(const YamlNode& node, const std::string& name, int depth, std::vector<const YamlNode*>& out) {
-  if (depth > limits::kManifestDepth) return;
+  if (depth > limits::kManifestDepth || !FileSteps::take(1 + node.pairs.size())) return;
   if (is_map(&node) && text_of(node, "template") == name) out.push_back(&node);
   for (const YamlNode* item : node.items) find_calls(*item, name, depth + 1, out);
   for (const auto& [key, value] : node.pairs) {
@@ -53,6 +57,12 @@ bool repeats(const YamlNode& call) {
 }
 
 }  // namespace
+
+bool ManifestReader::spend(std::size_t steps) const {
+  if (FileSteps::take(steps)) return true;
+  if (!error_) error_ = Error{FileSteps::kNoMore};
+  return false;
+}
 
 void ManifestReader::fill_parameters(const YamlNode& root) {
   tree_.fill_in({});
@@ -85,7 +95,8 @@ std::optional<ShellText> ManifestReader::of_tekton(const YamlNode& spec, const s
   if (inside.find('.') == std::string::npos) return std::nullopt;  // of the container
   constexpr std::string_view kParameter = "params.";
   const std::string name = inside.starts_with(kParameter) ? inside.substr(kParameter.size()) : std::string();
-  if (!name.empty() && !given_.contains(expression)) {
+  const bool known = !name.empty() && !given_.contains(expression);
+  if (known && spend(3 * steps_among(value_of(spec, "params")))) {
     if (const YamlNode* value = value_in(value_of(spec, "params"), name, "value")) return text_at(*value, offset);
     const YamlNode* fallback = value_in(value_of(spec, "params"), name, "default");
     if (fallback == nullptr) fallback = value_in(at_path(&spec, {"taskSpec", "params"}), name, "default");
@@ -105,6 +116,7 @@ std::optional<ShellText> ManifestReader::of_argo(const YamlNode& spec, std::size
   const YamlNode* arguments = at_path(&spec, {"arguments", "parameters"});
   const bool known = depth < limits::kManifestDepth && !given_.contains(expression);
   const auto unknown = [&] { return given_or_unknown(expression, offset, "by Argo"); };
+  if (!spend(steps_among(arguments) + steps_among(value_of(spec, "templates")))) return unknown();
   if (known && inside.starts_with(kOfWorkflow)) {
     const YamlNode* value = value_in(arguments, inside.substr(kOfWorkflow.size()), "value");
     const bool plain = value != nullptr && value->text.find("{{") == std::string::npos;
@@ -119,9 +131,11 @@ std::optional<ShellText> ManifestReader::of_argo(const YamlNode& spec, std::size
   if (own == nullptr) return unknown();
   std::vector<const YamlNode*> calls;
   find_calls(spec, text_of(*own, "name"), 0, calls);
+  if (!spend(1)) return unknown();
   const YamlNode* fallback = value_in(at_path(own, {"inputs", "parameters"}), name, "value");
   std::optional<ShellText> met;
   for (const YamlNode* call : calls) {
+    if (!spend(steps_among(at_path(call, {"arguments", "parameters"})))) return unknown();
     const YamlNode* value = value_in(at_path(call, {"arguments", "parameters"}), name, "value");
     if (value == nullptr) value = fallback;
     if (value == nullptr || repeats(*call)) return unknown();
@@ -129,6 +143,7 @@ std::optional<ShellText> ManifestReader::of_argo(const YamlNode& spec, std::size
         filled_expressions(text_at(*value, offset), "{{", "}}", [&](const std::string& inner, std::size_t) {
           return of_argo(spec, tree_.offset(*call), inner, offset, depth + 1);
         });
+    if (!spend(text.text.size())) return unknown();
     if (met && !same_text(*met, text)) return unknown();
     met = text;
   }

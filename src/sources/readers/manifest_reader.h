@@ -283,8 +283,10 @@ class ManifestReader {
   std::string base_ = {};                                       // the compose.yaml beside this file
   std::set<std::string> base_services_ = {};                    // and its services
   std::set<std::size_t> told_;
-  std::optional<Error> error_;
+  mutable std::optional<Error> error_;
   [[nodiscard]] bool stopped() const { return error_ || finder_.error(); }
+  // Of those that the file has (FileSteps); false, and an error, where they are spent.
+  bool spend(std::size_t steps) const;  // NOLINT(modernize-use-nodiscard): the error is kept
 };
 
 // Whether a text may start a server.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "src/base/limits.h"
+#include "src/sources/file_steps.h"
 #include "src/sources/container_command.h"
 #include "src/sources/programs.h"
 #include "src/sources/readers/manifest_reader.h"
@@ -235,6 +236,7 @@ void ManifestReader::turns(const ShellText& script, const Around& around, const 
     RunContext inside = context;
     for (const std::string& name : columns) {
       const auto entry = row.find(name);
+      if (!spend(1 + script.text.size() / limits::kStepBytes)) return;
       const std::string expression = "matrix." + name;
       const ShellText value = entry == row.end() ? ShellText{} : static_cast<const ShellText&>(entry->second);
       const bool named = names_expression(script.text, expression) ||
@@ -278,11 +280,14 @@ bool agrees(const Row& row, const Row& other, const std::set<std::string>& names
   });
 }
 
+constexpr std::size_t kEntrySteps = 40;  // of a row: each has a word of its own
+
 // An entry of `include` goes to each row of the lists whose values it leaves as they are; to none: a row of its own.
 void include_row(const Row& entry, const std::set<std::string>& names, std::size_t of_lists, std::vector<Row>& rows) {
   bool fits = false;
   for (std::size_t i = 0; i < of_lists; ++i) {
     if (!agrees(rows[i], entry, names)) continue;
+    if (!FileSteps::take(kEntrySteps * entry.size())) return;
     fits = true;
     for (const auto& [name, value] : entry) rows[i].insert_or_assign(name, value);
   }
@@ -319,6 +324,7 @@ void ManifestReader::matrix_of(const YamlNode& node, Around& around) {
     std::vector<Row> next;
     for (const Row& row : rows) {
       for (const YamlNode* item : value->items) {
+        if (!spend(kEntrySteps * (row.size() + 1))) return;
         next.push_back(row);
         next.back().insert_or_assign(name->text, tree_.words(*item).front());
         if (next.size() > limits::kMatrixTurns) return;
@@ -344,6 +350,7 @@ void ManifestReader::matrix_of(const YamlNode& node, Around& around) {
       const auto entry = matrix_row(*item);
       if (!entry || rows.size() > limits::kMatrixTurns) return;
       include_row(*entry, names, of_lists, rows);
+      if (!spend(1 + rows.size())) return;
     }
   }
   around.matrix = std::move(rows);

@@ -131,7 +131,7 @@ Result<ShellWord> interpolate(const ShellWord& word, Interpolation kind, std::st
   out.end = word.end;
   ShellBudget budget;
   const bool kubernetes = kind == Interpolation::kKubernetes;
-  ShellStart start{.given = given, .environment = kubernetes ? Values{} : values};
+  ShellStart start{.given = given};
   for (std::size_t i = 0; i < text.size();) {
     // Kubernetes makes a dollar of two, whatever stands behind them; so does compose.
     const bool doubled = text.compare(i, 2, "$$") == 0;
@@ -150,8 +150,12 @@ Result<ShellWord> interpolate(const ShellWord& word, Interpolation kind, std::st
     if (kubernetes) {
       const std::string name = variable.text.substr(2, variable.text.size() - 3);
       variable.text = "${" + name + "}";
-      start.environment.clear();  // it sees no more than this one, and all of them may be long
-      if (const auto value = values.find(name); value != values.end()) start.environment.insert(*value);
+    }
+    // It sees no more than those that it names: all of them may be many, and long.
+    const bool by_another = variable.text.find('!') != std::string::npos;
+    start.environment.clear();
+    for (const auto& value : values) {
+      if (by_another || variable.text.find(value.first) != std::string::npos) start.environment.insert(value);
     }
     ShellEvaluator evaluator(variable, pasted, start, budget);
     ShellParser parser(variable, pasted);
