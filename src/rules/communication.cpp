@@ -1,9 +1,14 @@
 // DC: decode context parallelism and collectives.
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+
 #include <fmt/format.h>
 
 #include "src/facts/kinds.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
+#include "src/rules/remedy_words.h"
 
 namespace preflight::rules {
 namespace {
@@ -42,6 +47,50 @@ std::optional<Finding> sinks(const LaunchFacts& f) {
 std::optional<Finding> overlap(const LaunchFacts& f) {
   if (!f.uses_xpu() || f.tp() < 2 || f.on(Field::disable_overlap_schedule)) return std::nullopt;
   return Finding{.message = fmt::format("intel_xpu over {} GPUs with the overlap schedule on", f.tp())};
+}
+
+bool has_class(const LaunchFacts& f, std::initializer_list<std::string_view> classes) {
+  return std::ranges::any_of(classes, [&](std::string_view name) { return f.model().has_architecture(name); });
+}
+
+// Before 0.5.20 a class shares out its prompts itself, or is on a list of those that the runner does it for.
+bool class_shares_prompts(const LaunchFacts& f) {
+  if (f.since(20)) return true;
+  if (has_class(f, {"Qwen3MoeForCausalLM"})) return true;
+  if (f.since(13) && f.on(Field::enable_prefill_context_parallel) &&
+      has_class(f, {"DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM"}))
+    return true;
+  const bool by_runner = f.since(14) && f.env_on("SGLANG_ENABLE_CP_V2");
+  const auto given = f.launch().env.find("SGLANG_ENABLE_CP_V2");
+  const bool listed =
+      f.since(16) && given == f.launch().env.end() &&
+      has_class(f, {"DeepseekV3ForCausalLM", "GptOssForCausalLM", "MiMoV2ForCausalLM", "MiMoV2FlashForCausalLM"});
+  return by_runner || listed;
+}
+
+std::string_view option_of_shared_prompts(const LaunchFacts& f) {
+  return f.since(14) ? "--enable-prefill-cp" : "--enable-prefill-context-parallel";
+}
+
+// Classes that share one group of ranks for contexts and tensors have paths of their own.
+std::optional<Finding> shared_prompts(const LaunchFacts& f) {
+  const std::int64_t ranks = f.integer(Field::attn_cp_size, 1);
+  const bool asked = f.on(Field::enable_prefill_cp) || f.on(Field::enable_prefill_context_parallel);
+  if (!asked || ranks <= 1 || f.on(Field::enable_cp_tp_group_sharing) || !class_shares_prompts(f)) return std::nullopt;
+  return Finding{
+      .message = fmt::format("{} over {} ranks: the gathering of their parts asks for a CUDA stream",
+                             option_of_shared_prompts(f), ranks),
+      .field = f.since(14) ? Field::enable_prefill_cp : Field::enable_prefill_context_parallel,
+      .remedies = {together({to_drop(std::string(option_of_shared_prompts(f))), to_drop("--attn-cp-size")})}};
+}
+
+// Classes whose layers are run in two halves of a batch.
+std::optional<Finding> two_batches(const LaunchFacts& f) {
+  if (!f.on(Field::enable_two_batch_overlap) || f.attention_dp() <= 1) return std::nullopt;
+  if (!has_class(f, {"DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM", "Qwen3MoeForCausalLM", "MiMoV2ForCausalLM",
+                     "MiMoV2FlashForCausalLM"}))
+    return std::nullopt;
+  return Finding{.message = "--enable-two-batch-overlap plans its stages by the properties of a CUDA device"};
 }
 
 constexpr std::string_view kBackend = "sglang/srt/layers/attention/xpu_backend.py";
@@ -136,6 +185,42 @@ const Rule kRules[] = {
                     .args = "--device xpu --attention-backend intel_xpu --tp-size 2"}}},
      .quiet_on = {{{.model = "llama-3.1-8b-instruct",
                     .args = "--device xpu --attention-backend intel_xpu --tp-size 2 --disable-overlap-schedule"}}}},
+    {.id = "DC007",
+     .field = Field::enable_prefill_cp,
+     .summary = "prompts shared out over ranks on an Intel GPU",
+     .why = "The first prompt that is long enough to be shared out ends every rank: AssertionError, torch is asked for "
+            "a CUDA stream.",
+     .remedies = {both(drop("--enable-prefill-cp"), drop("--attn-cp-size"))},
+     .source = "sglang/srt/model_executor/runner/eager_runner.py, sglang/srt/layers/cp; before 0.5.20 also "
+               "sglang/srt/models: qwen3_moe.py, qwen2_moe.py, deepseek_v2.py",
+     .device = "xpu",
+     .check = shared_prompts,
+     .fires_on = {{{.model = "qwen3-30b-a3b",
+                    .args = "--device xpu --tp-size 4 --attn-cp-size 4 --enable-prefill-cp --cp-strategy zigzag",
+                    .since = v0_5(14)},
+                   {.model = "qwen3-8b",
+                    .args = "--device xpu --tp-size 4 --attn-cp-size 4 --enable-prefill-cp --cp-strategy interleave",
+                    .since = v0_5(20)}}},
+     .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4"}}}},
+    {.id = "DC008",
+     .field = Field::enable_two_batch_overlap,
+     .summary = "two-batch overlap on an Intel GPU",
+     .why = "The first batch of prompts that is cut in two ends every rank: AssertionError, torch is asked for a CUDA "
+            "device.",
+     .remedies = {drop("--enable-two-batch-overlap")},
+     .source = "sglang/srt/batch_overlap/operations_strategy.py",
+     .device = "xpu",
+     .check = two_batches,
+     .fires_on = {{{.model = "deepseek-v2-lite-chat",
+                    .args = "--device xpu --tp-size 4 --dp-size 4 --enable-dp-attention --enable-two-batch-overlap",
+                    .since = v0_5(15),
+                    .until = v0_5(22)},
+                   {.model = "qwen3-30b-a3b",
+                    .args = "--device xpu --tp-size 4 --attn-dp-size 4 --enable-dp-attention "
+                            "--enable-two-batch-overlap",
+                    .since = v0_5(22)}}},
+     .quiet_on = {{{.model = "deepseek-v2-lite-chat",
+                    .args = "--device xpu --tp-size 4 --dp-size 4 --enable-dp-attention"}}}},
 };
 
 }  // namespace
