@@ -50,6 +50,17 @@ std::optional<Finding> vision_head_size(const LaunchFacts& f) {
       .message = fmt::format("the vision tower's head size {} is none of 64, 72, 80, 96, 128, 192, 256, 512", size)};
 }
 
+// Qwen3-VL's tower and its heirs ask for no platform; other towers look for CUDA first.
+std::optional<Finding> graph_of_tower(const LaunchFacts& f) {
+  constexpr std::array<std::string_view, 5> kClasses = {
+      "Qwen3VLForConditionalGeneration", "Qwen3VLMoeForConditionalGeneration", "Qwen3OmniMoeForConditionalGeneration",
+      "Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForConditionalGeneration"};
+  if (!tower_runs(f) || !f.env_on("SGLANG_VIT_ENABLE_CUDA_GRAPH")) return std::nullopt;
+  if (std::ranges::none_of(kClasses, [&](std::string_view name) { return f.model().has_architecture(name); }))
+    return std::nullopt;
+  return Finding{.message = "SGLANG_VIT_ENABLE_CUDA_GRAPH is set, and this model's vision tower makes a CUDA graph"};
+}
+
 constexpr std::string_view kVision = "sglang/srt/layers/attention/vision.py";
 
 const Rule kRules[] = {
@@ -95,6 +106,27 @@ const Rule kRules[] = {
      .since = v0_5(13),
      .check = vision_head_size,
      .quiet_on = {{{.model = "qwen3-vl-8b-instruct", .args = "--device xpu --mm-attention-backend xpu_attn"}}}},
+    {.id = "VI004",
+     .field = Field::model_path,
+     .summary = "a vision tower in a CUDA graph",
+     .why = "RuntimeError with the first image, that of the warm-up in most launches: torch for XPU has CUDAGraph as a "
+            "name alone.",
+     .remedies = {unset("SGLANG_VIT_ENABLE_CUDA_GRAPH")},
+     .source = "sglang/srt/models/qwen3_vl.py, sglang/srt/multimodal/vit_cuda_graph_runner.py",
+     .device = "xpu",
+     .check = graph_of_tower,
+     .fires_on = {{{.model = "qwen3-vl-8b-instruct",
+                    .args = "--device xpu --tp-size 2",
+                    .env = "SGLANG_VIT_ENABLE_CUDA_GRAPH=1"},
+                   {.model = "qwen3.5-9b",
+                    .args = "--device xpu --tp-size 2 --disable-radix-cache",
+                    .env = "SGLANG_VIT_ENABLE_CUDA_GRAPH=1"}}},
+     .quiet_on = {{{.model = "qwen3-vl-8b-instruct",
+                    .args = "--device xpu --tp-size 2",
+                    .env = "SGLANG_VIT_ENABLE_CUDA_GRAPH=0"},
+                   {.model = "internvl2_5-2b",
+                    .args = "--device xpu --trust-remote-code",
+                    .env = "SGLANG_VIT_ENABLE_CUDA_GRAPH=1"}}}},
 };
 
 }  // namespace
