@@ -1,6 +1,7 @@
 // SA: sampling, grammar, LoRA, caches and disaggregation.
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <string>
 
 #include <fmt/format.h>
@@ -68,16 +69,22 @@ std::optional<Finding> memory_saver(const LaunchFacts& f) {
                      fmt::format("no build of the memory saver package works with {} on XPU", f.release().text())};
 }
 
-bool adapts_experts(const Value& modules) {
-  constexpr std::array<std::string_view, 5> kOfExperts = {"all", "gate_proj", "up_proj", "down_proj", "gate_up_proj"};
-  return modules.is_list() && std::ranges::any_of(modules.as_list(), [&](const Value& v) {
-           return v.is_string() && std::ranges::find(kOfExperts, v.as_string()) != kOfExperts.end();
-         });
+// Whether the experts get adapters; where the adapters themselves decide, the runner asks for it.
+bool adapts_experts(const LaunchFacts& f) {
+  if (f.text(Field::moe_runner_backend).starts_with("lora_")) return true;
+  const Value& modules = f[Field::lora_target_modules];
+  if (!modules.is_list()) return false;
+  const auto names = [&](std::initializer_list<const char*> list) {
+    return std::ranges::any_of(list, [&](const char* name) {
+      return std::ranges::find(modules.as_list(), Value(name)) != modules.as_list().end();
+    });
+  };
+  return names({"all"}) || (names({"gate_proj", "up_proj", "gate_up_proj"}) && names({"down_proj"}));
 }
 
 std::optional<Finding> adapters_of_experts(const LaunchFacts& f) {
   if (!f.on(Field::enable_lora) || routed_experts(f.model()) == 0) return std::nullopt;
-  if (!adapts_experts(f[Field::lora_target_modules])) return std::nullopt;
+  if (!adapts_experts(f)) return std::nullopt;
   return Finding{.message = fmt::format("adapters of experts in {}", f.release().text())};
 }
 
@@ -94,6 +101,17 @@ std::optional<Finding> adapters_of_groups(const LaunchFacts& f) {
   return Finding{.message = fmt::format("--lora-backend {} has no DP attention", f.text(Field::lora_backend)),
                  .field = Field::lora_backend,
                  .remedies = {to_give("--lora-backend", {"triton"})}};
+}
+
+std::optional<Finding> adapted_experts(const LaunchFacts& f) {
+  if (!f.on(Field::enable_lora) || !f.is(Field::lora_backend, "triton_v2")) return std::nullopt;
+  if (routed_experts(f.model()) == 0 || !adapts_experts(f)) return std::nullopt;
+  Finding finding{.message = "adapters of experts on --lora-backend triton_v2, which has them for NVIDIA GPUs alone"};
+  Remedy other = to_give("--lora-backend", {"csgmv", "triton"});
+  if (f.text(Field::moe_runner_backend).starts_with("lora_"))
+    other = together({other, to_drop("--moe-runner-backend")});
+  finding.remedies = {std::move(other)};
+  return finding;
 }
 
 bool always(const LaunchFacts& /*f*/) { return true; }
@@ -399,6 +417,28 @@ const Rule kRules[] = {
      .check = cache_of_a_plugin,
      .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --radix-cache-backend mine", .since = v0_5(13)}}},
      .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu"}}}},
+    {.id = "SA018",
+     .field = Field::lora_backend,
+     .summary = "adapters of experts on the second LoRA backend",
+     .why = "While the layers of the adapters are made: ValueError with a runner of the first backend, else torch is "
+            "asked for the capability of a CUDA device.",
+     .remedies = {give("--lora-backend", "csgmv", "triton")},
+     .source = "sglang/srt/lora/layers.py: FusedMoEWithLoRA; sglang/srt/lora/moe/runner.py",
+     .device = "xpu",
+     .since = v0_5(23),
+     .check = adapted_experts,
+     .fires_on = {{{.model = "qwen3-30b-a3b",
+                    .args = "--device xpu --tp-size 4 --enable-lora --max-lora-rank 16 --lora-target-modules all "
+                            "--lora-backend triton_v2 --moe-runner-backend lora_triton"},
+                   {.model = "qwen3-30b-a3b",
+                    .args = "--device xpu --tp-size 4 --enable-lora --max-lora-rank 16 --lora-target-modules all "
+                            "--lora-backend triton_v2"}}},
+     .quiet_on = {{{.model = "qwen3-30b-a3b",
+                    .args = "--device xpu --tp-size 4 --enable-lora --max-lora-rank 16 --lora-target-modules all "
+                            "--lora-backend csgmv"},
+                   {.model = "qwen3-8b",
+                    .args = "--device xpu --enable-lora --max-lora-rank 16 --lora-target-modules all "
+                            "--lora-backend triton_v2"}}}},
 };
 
 }  // namespace
