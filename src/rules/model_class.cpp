@@ -157,6 +157,24 @@ std::optional<Finding> class_for_cuda(const LaunchFacts& f) {
   return finding;
 }
 
+// Classes that hand dual_chunk_attention_config to the rotary embedding. Before 0.5.20 resolution wants the backend of
+// that attention, which no Intel GPU has.
+std::optional<Finding> dual_chunks(const LaunchFacts& f) {
+  constexpr std::array<std::string_view, 4> kClasses = {"Qwen2ForCausalLM", "Qwen2MoeForCausalLM",
+                                                        "Qwen3MoeForCausalLM", "Glm4ForCausalLM"};
+  if (f.is(Field::model_impl, "transformers") || f.is(Field::model_impl, "mindspore")) return std::nullopt;
+  const Value config = f.model().root("dual_chunk_attention_config");
+  if (config.is_none() || !among(kClasses, own_architecture(f))) return std::nullopt;
+  Finding finding{.message =
+                      "config.json asks for dual chunk attention, whose rotary embedding is built on CUDA "
+                      "devices alone"};
+  Remedy plain = to_give("--json-model-override-args", {R"({"dual_chunk_attention_config": null})"});
+  const Value* own = config.find("original_max_position_embeddings");
+  if (own != nullptr && own->is_int()) plain.words = fmt::format("for texts of up to {} tokens", own->as_int());
+  finding.remedies = {std::move(plain)};
+  return finding;
+}
+
 std::optional<Finding> draft_as_model(const LaunchFacts& f) {
   const std::string_view name = own_architecture(f);
   if (name.empty() || !is_draft_class(name)) return std::nullopt;
@@ -394,6 +412,22 @@ const Rule kRules[] = {
      .device = "xpu",
      .since = v0_5(15),
      .check = draft_calls_cuda},
+    {.id = "MC010",
+     .field = Field::model_path,
+     .summary = "dual chunk attention on an Intel GPU",
+     .why = "0.5.20 took its backend away and left its rotary embedding, whose constructor asks torch for a CUDA "
+            "device: AssertionError while the layers are built.",
+     .remedies = {give("--json-model-override-args", R"({"dual_chunk_attention_config": null})")},
+     .source = "sglang/srt/layers/rotary_embedding: factory.py, rope_variant.py (DualChunkRotaryEmbedding)",
+     .device = "xpu",
+     .since = v0_5(20),
+     .check = dual_chunks,
+     .fires_on = {{{.model = "qwen2.5-7b-instruct",
+                    .args = "--device xpu --json-model-override-args "
+                            R"('{"dual_chunk_attention_config": {"chunk_size": 8192, "local_size": 1024}}')"}}},
+     .quiet_on = {{{.model = "qwen2.5-7b-instruct",
+                    .args = "--device xpu --json-model-override-args '{\"dual_chunk_attention_config\": null}'"},
+                   {.model = "qwen2.5-7b-instruct", .args = "--device xpu"}}}},
     {.id = "MD020",
      .severity = Severity::kWarning,
      .certainty = Certainty::kLikely,
