@@ -1,6 +1,7 @@
 // Candidates against a refusal or a rule: its remedies first, then other values of the options it concerns,
 // then the same without one of the given options.
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "src/facts/stored_as.h"
@@ -21,6 +22,13 @@ constexpr double kOtherCheckpoint = 1.6;  // the same model, stored otherwise: a
 constexpr double kPerRead = 0.03;         // what was read longer ago comes later
 constexpr double kNotGiven = 0.1;         //
 constexpr double kPerValue = 0.02;        // values further down the list come later
+
+// What the launch serves, and to whom: nobody who asked for a server of chats is helped by one that answers none.
+bool starts_another_program(Field field) {
+  constexpr std::array kFields = {Field::encoder_only, Field::language_only, Field::disaggregation_mode,
+                                  Field::is_embedding};
+  return std::ranges::find(kFields, field) != kFields.end();
+}
 
 class Candidates {
  public:
@@ -123,6 +131,7 @@ class Candidates {
     if (option->row == nullptr || !seen_.insert(option->field).second) return;
     if (is_protected(*option, s_.error)) return;
     const auto at = given(*option);
+    if (!at && starts_another_program(option->field)) return;
     if (at) drop(*option, kDropped + extra);
     if (option->arity == Arity::kNone) {
       if (!at) out_.push_back({{set(*option, "")}, kAddedSwitch + extra});

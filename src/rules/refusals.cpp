@@ -146,6 +146,16 @@ std::optional<Field> field_at_fault(std::optional<Field> usual, const Refusal& r
   return read == last.end() ? std::nullopt : std::optional(*read);
 }
 
+// Without a variable that the refusal speaks of, the step goes another way.
+std::vector<Remedy> without_variables(const Refusal& refusal, const LaunchFacts& f) {
+  std::vector<Remedy> list;
+  for (const auto& [name, value] : f.launch().env) {
+    if (name.size() > 6 && refusal.message.find(name) != std::string::npos)
+      list.push_back({.steps = {{.kind = StepKind::kUnset, .name = name}}});
+  }
+  return list;
+}
+
 constexpr std::string_view kArgs = "sglang/srt/server_args.py, since 0.5.20 sglang/srt/arg_groups";
 
 const Rule kRules[] = {
@@ -427,6 +437,7 @@ Diagnostic refusal_diagnostic(const LaunchFacts& f) {
   } else if (finding.fix.empty()) {
     d.remedies = finding.remedies.empty() ? remedies_of(*rule) : finding.remedies;
   }
+  if (d.remedies.empty() && d.fix.empty()) d.remedies = without_variables(refusal, f);
   say_remedies(d, f.release());
   if (d.fix.empty() && f.launch().refused_by_model) {
     d.fix = "the model's files as their authors publish them, where they were changed";
