@@ -342,6 +342,30 @@ Edit at_path(const char* path) {
   return [=](Launch&, ModelFacts& m) { m.path = path; };
 }
 
+// Prompts shared out over so many ranks, by the option of 0.5.14 on and by those before it.
+Edit shared_over(std::int64_t ranks) {
+  return all({field(Field::enable_prefill_cp, true), field(Field::attn_cp_size, ranks)});
+}
+Edit legacy_over(std::int64_t ranks) {
+  return all({field(Field::enable_prefill_context_parallel, true), field(Field::attn_cp_size, ranks)});
+}
+Edit two_batches(std::int64_t groups, const char* name) {
+  return all({of_class(name), field(Field::enable_two_batch_overlap, true), field(Field::enable_dp_attention, true),
+              field(Field::dp_size, groups), field(Field::attn_dp_size, groups)});
+}
+Edit adapters_of(const char* backend, const char* runner, const std::vector<const char*>& modules) {
+  Value::List names;
+  for (const char* name : modules) names.emplace_back(name);
+  return all({field(Field::enable_lora, true), field(Field::lora_backend, backend),
+              field(Field::moe_runner_backend, runner), field(Field::lora_target_modules, Value::list(names))});
+}
+Edit dual_chunks_of(const char* name) {
+  return [=](Launch&, ModelFacts& m) {
+    m.architectures = {name};
+    m.hf_config = m.hf_config.with("dual_chunk_attention_config", Value::dict({{"chunk_size", 8192}}));
+  };
+}
+
 constexpr const char* kMoe = "--device xpu --tp-size 4";
 constexpr const char* kB70 = "Intel(R) Arc(TM) Pro B70 Graphics";
 
@@ -353,6 +377,61 @@ const Bound kBounds[] = {
     {"MO010", 23, false, "gpt-oss-20b", "--device xpu", field(Field::moe_runner_backend, "auto")},
     {"MO010", 23, false, "gpt-oss-20b", "--device xpu", field(Field::moe_runner_backend, "triton")},
     {"MO010", 23, false, "qwen3-30b-a3b", "--device xpu", field(Field::moe_runner_backend, "intel_xpu")},
+    {"DC007", 23, false, "qwen3-8b", kMoe, shared_over(1)},
+    {"DC007", 23, true, "qwen3-8b", kMoe, shared_over(2)},
+    {"DC007", 20, true, "qwen3-8b", kMoe, shared_over(2)},
+    {"DC007", 19, false, "qwen3-8b", kMoe, shared_over(2)},
+    {"DC007", 19, true, "qwen3-8b", kMoe, all({shared_over(2), variable("SGLANG_ENABLE_CP_V2", "1")})},
+    {"DC007", 14, true, "qwen3-8b", kMoe, all({shared_over(2), variable("SGLANG_ENABLE_CP_V2", "1")})},
+    {"DC007", 13, false, "qwen3-8b", kMoe, all({legacy_over(2), variable("SGLANG_ENABLE_CP_V2", "1")})},
+    {"DC007", 23, false, "qwen3-8b", kMoe, field(Field::attn_cp_size, 2)},
+    {"DC007", 23, false, "qwen3-8b", kMoe, all({shared_over(2), field(Field::enable_cp_tp_group_sharing, true)})},
+    {"DC007", 11, true, "qwen3-30b-a3b", kMoe, legacy_over(2)},
+    {"DC007", 11, false, "qwen3-30b-a3b", kMoe, legacy_over(1)},
+    {"DC007", 12, false, "qwen3-0.6b", kMoe, all({legacy_over(2), of_class("DeepseekV2ForCausalLM")})},
+    {"DC007", 13, true, "qwen3-0.6b", kMoe, all({legacy_over(2), of_class("DeepseekV2ForCausalLM")})},
+    {"DC007", 15, true, "qwen3-0.6b", kMoe, all({legacy_over(2), of_class("DeepseekV3ForCausalLM")})},
+    {"DC007", 15, false, "qwen3-0.6b", kMoe, all({shared_over(2), of_class("DeepseekV3ForCausalLM")})},
+    {"DC007", 16, true, "qwen3-0.6b", kMoe, all({shared_over(2), of_class("DeepseekV3ForCausalLM")})},
+    {"DC007", 16, true, "qwen3-0.6b", kMoe, all({shared_over(2), of_class("GptOssForCausalLM")})},
+    {"DC007", 15, false, "qwen3-0.6b", kMoe, all({shared_over(2), of_class("GptOssForCausalLM")})},
+    {"DC007", 16, true, "qwen3-0.6b", kMoe, all({shared_over(2), of_class("MiMoV2ForCausalLM")})},
+    {"DC007", 16, true, "qwen3-0.6b", kMoe, all({shared_over(2), of_class("MiMoV2FlashForCausalLM")})},
+    {"DC007", 16, false, "qwen3-0.6b", kMoe,
+     all({shared_over(2), of_class("GptOssForCausalLM"), variable("SGLANG_ENABLE_CP_V2", "0")})},
+    {"DC008", 23, true, "qwen3-0.6b", kMoe, two_batches(2, "DeepseekV3ForCausalLM")},
+    {"DC008", 23, true, "qwen3-0.6b", kMoe, two_batches(2, "Qwen3MoeForCausalLM")},
+    {"DC008", 23, true, "qwen3-0.6b", kMoe, two_batches(2, "MiMoV2ForCausalLM")},
+    {"DC008", 23, true, "qwen3-0.6b", kMoe, two_batches(2, "MiMoV2FlashForCausalLM")},
+    {"DC008", 23, false, "qwen3-0.6b", kMoe, two_batches(2, "Qwen3ForCausalLM")},
+    {"DC008", 23, false, "qwen3-0.6b", kMoe, two_batches(1, "Qwen3MoeForCausalLM")},
+    {"VI004", 23, true, "qwen3-vl-8b-instruct", kPlain,
+     all({variable("SGLANG_VIT_ENABLE_CUDA_GRAPH", "1"), of_class("Qwen3VLMoeForConditionalGeneration")})},
+    {"VI004", 23, true, "qwen3-vl-8b-instruct", kPlain,
+     all({variable("SGLANG_VIT_ENABLE_CUDA_GRAPH", "1"), of_class("Qwen3OmniMoeForConditionalGeneration")})},
+    {"VI004", 23, true, "qwen3-vl-8b-instruct", kPlain,
+     all({variable("SGLANG_VIT_ENABLE_CUDA_GRAPH", "1"), of_class("Qwen3_5MoeForConditionalGeneration")})},
+    {"VI004", 23, false, "qwen3-vl-8b-instruct", kPlain,
+     all({variable("SGLANG_VIT_ENABLE_CUDA_GRAPH", "1"), of_class("Qwen2_5_VLForConditionalGeneration")})},
+    {"VI004", 23, false, "qwen3-vl-8b-instruct", kPlain,
+     all({variable("SGLANG_VIT_ENABLE_CUDA_GRAPH", "1"), field(Field::language_only, true)})},
+    {"SA018", 23, true, "qwen3-30b-a3b", kMoe, adapters_of("triton_v2", "lora_triton", {"q_proj"})},
+    {"SA018", 23, false, "qwen3-30b-a3b", kMoe, adapters_of("triton_v2", "triton", {"q_proj", "down_proj"})},
+    {"SA018", 23, false, "qwen3-30b-a3b", kMoe, adapters_of("triton_v2", "triton", {"gate_up_proj"})},
+    {"SA018", 23, true, "qwen3-30b-a3b", kMoe, adapters_of("triton_v2", "triton", {"gate_up_proj", "down_proj"})},
+    {"SA018", 23, true, "qwen3-30b-a3b", kMoe, adapters_of("triton_v2", "triton", {"up_proj", "down_proj"})},
+    {"SA018", 23, true, "qwen3-30b-a3b", kMoe, adapters_of("triton_v2", "triton", {"gate_proj", "down_proj"})},
+    {"SA018", 23, false, "qwen3-30b-a3b", kMoe, adapters_of("triton", "triton", {"all"})},
+    {"SA018", 23, false, "qwen3-0.6b", kMoe, adapters_of("triton_v2", "lora_triton", {"all"})},
+    {"SA018", 23, false, "qwen3-30b-a3b", kMoe,
+     all({adapters_of("triton_v2", "lora_triton", {"all"}), field(Field::enable_lora, false)})},
+    {"MC010", 20, true, "qwen3-0.6b", kPlain, dual_chunks_of("Qwen2ForCausalLM")},
+    {"MC010", 23, true, "qwen3-0.6b", kPlain, dual_chunks_of("Qwen2MoeForCausalLM")},
+    {"MC010", 23, true, "qwen3-0.6b", kPlain, dual_chunks_of("Qwen3MoeForCausalLM")},
+    {"MC010", 23, true, "qwen3-0.6b", kPlain, dual_chunks_of("Glm4ForCausalLM")},
+    {"MC010", 23, false, "qwen3-0.6b", kPlain, dual_chunks_of("Qwen3ForCausalLM")},
+    {"MC010", 23, false, "qwen3-0.6b", kPlain,
+     all({dual_chunks_of("Qwen2ForCausalLM"), field(Field::model_impl, "transformers")})},
     {"SP013", 23, false, "qwen3-0.6b", kPlain, verified_by("prefill", "triton", "torch_native")},
     {"SP013", 23, true, "qwen3-0.6b", kPlain, verified_by("decode", "triton", "torch_native")},
     {"SP013", 23, true, "qwen3-0.6b", kPlain, verified_by("prefill", "torch_native", "triton")},
