@@ -55,7 +55,13 @@ constexpr const char* kXpu = "--device xpu --attention-backend intel_xpu --disab
 constexpr const char* kForeignTower = "--device xpu --mm-attention-backend fa3";
 constexpr const char* kPlain = "--device xpu --disable-radix-cache";
 
+Edit by_transformers(const char* name, const char* type) {
+  return [=](Launch&, ModelFacts& m) { m.architectures = {name}, m.model_type = type; };
+}
+
 const Row kRows[] = {
+    {"MC011", 23, 0, "qwen3-0.6b", kPlain, by_transformers("AlbertForMaskedLM", "albert")},
+    {"MC012", 23, 0, "qwen3-0.6b", kXpu, by_transformers("BertForMaskedLM", "bert")},
     {"BK003", 23, 0, "gemma-3-1b-it", kXpu, encoder_decoder},
     {"BK004", 13, 0, "qwen3-0.6b", kPlain, encoder_decoder},
     {"BK021", 23, 0, "qwen3-0.6b", "--device xpu --attention-backend flex_attention", encoder_decoder},
@@ -425,6 +431,25 @@ const Bound kBounds[] = {
     {"SA018", 23, false, "qwen3-0.6b", kMoe, adapters_of("triton_v2", "lora_triton", {"all"})},
     {"SA018", 23, false, "qwen3-30b-a3b", kMoe,
      all({adapters_of("triton_v2", "lora_triton", {"all"}), field(Field::enable_lora, false)})},
+    {"MC011", 23, true, "qwen3-0.6b", kPlain, by_transformers("AlbertForMaskedLM", "albert")},
+    {"MC011", 11, true, "qwen3-0.6b", kPlain, by_transformers("DistilBertForMaskedLM", "distilbert")},
+    {"MC011", 23, true, "qwen3-0.6b", kPlain, by_transformers("JinaEmbeddingsV3ForMaskedLM", "jina_embeddings_v3")},
+    {"MC011", 23, true, "qwen3-0.6b", kPlain, by_transformers("MobileBertForMaskedLM", "mobilebert")},
+    {"MC011", 23, true, "qwen3-0.6b", kPlain, by_transformers("NomicBertForMaskedLM", "nomic_bert")},
+    {"MC011", 23, false, "qwen3-0.6b", kPlain, by_transformers("BertForMaskedLM", "bert")},
+    {"MC011", 23, false, "qwen3-0.6b", kPlain, by_transformers("Qwen3ForCausalLM", "albert")},
+    {"MC012", 11, true, "qwen3-0.6b", kXpu, by_transformers("BertForMaskedLM", "bert")},
+    {"MC012", 23, true, "qwen3-0.6b", kXpu, by_transformers("BertForMaskedLM", "bert")},
+    {"MC012", 23, true, "qwen3-0.6b", "--device xpu --attention-backend torch_native",
+     by_transformers("ModernBertModel", "modernbert")},
+    {"MC012", 23, true, "qwen3-0.6b", "--device xpu --attention-backend flex_attention",
+     by_transformers("RobertaForMaskedLM", "roberta")},
+    {"MC012", 23, false, "qwen3-0.6b", "--device xpu --attention-backend triton",
+     by_transformers("BertForMaskedLM", "bert")},
+    {"MC012", 23, false, "qwen3-0.6b", kXpu, by_transformers("BertModel", "bert")},
+    {"MC012", 23, false, "qwen3-0.6b", kXpu,
+     all({by_transformers("BertForMaskedLM", "bert"),
+          [](Launch&, ModelFacts& m) { m.hf_config = m.hf_config.with("is_decoder", true); }})},
     {"MC010", 20, true, "qwen3-0.6b", kPlain, dual_chunks_of("Qwen2ForCausalLM")},
     {"MC010", 23, true, "qwen3-0.6b", kPlain, dual_chunks_of("Qwen2MoeForCausalLM")},
     {"MC010", 23, true, "qwen3-0.6b", kPlain, dual_chunks_of("Qwen3MoeForCausalLM")},

@@ -298,6 +298,35 @@ std::optional<Finding> no_plan_of_layers(const LaunchFacts& f) {
   return finding;
 }
 
+// Model types of encoders whose attention in transformers does not know its layer, and of those where it does: alike in
+// the releases' transformers. SGLang finds a layer's cache by that number, and takes all of them for cross-attention.
+constexpr std::array<std::string_view, 5> kNoLayerNumber = {"albert", "distilbert", "jina_embeddings_v3", "mobilebert",
+                                                            "nomic_bert"};
+constexpr std::array<std::string_view, 12> kEncoders = {
+    "bert",       "camembert", "data2vec-text",        "electra",     "ernie",          "eurobert",
+    "modernbert", "roberta",   "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod"};
+
+std::optional<Finding> no_layer_number(const LaunchFacts& f) {
+  const std::string& type = f.model().model_type;
+  if (!transformers_serves(f) || brings_its_own_class(f) || !among(kNoLayerNumber, type)) return std::nullopt;
+  return Finding{.message = fmt::format("transformers' class serves this model, and attention of {} does not know its "
+                                        "layer",
+                                        type)};
+}
+
+std::optional<Finding> encoder_of_transformers(const LaunchFacts& f) {
+  if (!transformers_serves(f) || brings_its_own_class(f) || !among(kEncoders, f.model().model_type))
+    return std::nullopt;
+  if (f.model().root("is_decoder").truthy()) return std::nullopt;
+  const bool writes_nowhere = f.prefill_on_xpu() || f.prefill_on("torch_native");
+  if (!writes_nowhere && !f.prefill_on("flex_attention")) return std::nullopt;
+  return Finding{.message = fmt::format(
+                     "transformers' class serves this encoder, and {}",
+                     writes_nowhere ? "its keys have no place in the cache of " + std::string(f.prefill_backend())
+                                    : "flex_attention has causal attention alone"),
+                 .field = f.prefill_field()};
+}
+
 const Rule kRules[] = {
     {.id = "MC001",
      .field = Field::model_path,
@@ -428,6 +457,27 @@ const Rule kRules[] = {
      .quiet_on = {{{.model = "qwen2.5-7b-instruct",
                     .args = "--device xpu --json-model-override-args '{\"dual_chunk_attention_config\": null}'"},
                    {.model = "qwen2.5-7b-instruct", .args = "--device xpu"}}}},
+    {.id = "MC011",
+     .field = Field::model_path,
+     .summary = "an encoder whose attention in transformers does not know its layer",
+     .why = "SGLang looks for a layer's cache by the number that the attention carries: AttributeError (layer_idx) in "
+            "the first forward pass, which is the warm-up's.",
+     .fix = "a model that SGLang has a class for: bge, e5 and the like",
+     .source = "sglang/srt/models/transformers.py: sglang_flash_attention_forward; transformers: modeling_albert.py, "
+               "modeling_distilbert.py, modeling_jina_embeddings_v3.py, modeling_mobilebert.py, modeling_nomic_bert.py",
+     .check = no_layer_number,
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu"}}}},
+    {.id = "MC012",
+     .field = Field::attention_backend,
+     .summary = "an encoder by transformers' class on a backend that cannot attend for it",
+     .why = "SGLang makes such layers cross-attention. intel_xpu and torch_native write their keys where an "
+            "encoder-decoder model has room: RuntimeError in set_kv_buffer. flex_attention: NotImplementedError.",
+     .remedies = {give("--attention-backend", "triton")},
+     .source = "sglang/srt/models/transformers.py; sglang/srt/layers/attention: xpu_backend.py, "
+               "torch_native_backend.py, torch_flex_backend.py; sgl-project/sglang#35213",
+     .device = "xpu",
+     .check = encoder_of_transformers,
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --attention-backend intel_xpu"}}}},
     {.id = "MD020",
      .severity = Severity::kWarning,
      .certainty = Certainty::kLikely,

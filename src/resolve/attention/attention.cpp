@@ -116,8 +116,10 @@ void require_dual_chunk_backend(Resolution& r) {
   if (r.since(v0_5(20))) return;
   const bool dual = attention_is(r, "dual_chunk_flash_attn");
   if (!r.model().root("dual_chunk_attention_config").is_none() && !dual) {
-    r.refuse(RF::kOther, "ValueError", r.since(v0_5(15)) ? "_attention_backend_dual_chunk" : std::string(kSource),
-             "the model uses dual chunk attention, which needs --attention-backend dual_chunk_flash_attn");
+    r.refuse(
+        RF::kOther, "ValueError", r.since(v0_5(15)) ? "_attention_backend_dual_chunk" : std::string(kSource),
+        "the model uses dual chunk attention, which needs --attention-backend dual_chunk_flash_attn",
+        {{.steps = {{StepKind::kGive, "--json-model-override-args", {R"({"dual_chunk_attention_config": null})"}}}}});
   }
   if (!dual) return;
   r.warn("_handle_attention_backend_compatibility",
