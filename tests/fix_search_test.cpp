@@ -111,6 +111,18 @@ TEST(FixSearch, NeverChangesTheModelOrTheDevice) {
   }
 }
 
+// The server of a tower, or one half of a disaggregated pair, is no fix of a server.
+TEST(FixSearch, StartsTheSameKindOfServer) {
+  const FixSearch found = search(
+      v0_5(23), {.model = "qwen3-vl-2b-thinking", .args = "--device xpu", .env = "SGLANG_USE_CUDA_IPC_TRANSPORT=1"});
+  ASSERT_FALSE(found.fixes.empty()) << found.none_because;
+  EXPECT_THAT(report::short_fix(found.fixes.front()), HasSubstr("SGLANG_USE_CUDA_IPC_TRANSPORT is not set"));
+  for (const CheckedFix& f : found.fixes) {
+    for (const char* other : {"--encoder-only", "--language-only", "--disaggregation-mode", "--is-embedding"})
+      EXPECT_THAT(f.arguments, ::testing::Not(::testing::Contains(other)));
+  }
+}
+
 // Weights that leave nothing for the cache are an error with a margin and a warning without: going from one to the
 // other is no cure.
 TEST(FixSearch, TradesNoErrorForADoubt) {
