@@ -109,19 +109,6 @@ std::optional<Finding> staging_buffer(const LaunchFacts& f) {
                  .severity = severity};
 }
 
-// Classes with Qwen3-VL's tower; those of other towers ask for CUDA first.
-bool has_qwen3_tower(const ModelFacts& m) {
-  constexpr std::array<std::string_view, 4> kOfQwen3 = {
-      "Qwen3VLForConditionalGeneration", "Qwen3VLMoeForConditionalGeneration", "Qwen3_5ForConditionalGeneration",
-      "Qwen3_5MoeForConditionalGeneration"};
-  return std::ranges::any_of(kOfQwen3, [&](std::string_view name) { return m.has_architecture(name); });
-}
-
-std::optional<Finding> vision_graph(const LaunchFacts& f) {
-  if (!f.env_on("SGLANG_VIT_ENABLE_CUDA_GRAPH") || !has_qwen3_tower(f.model())) return std::nullopt;
-  return Finding{.message = "SGLANG_VIT_ENABLE_CUDA_GRAPH ends this server at its first image"};
-}
-
 const Rule kRules[] = {
     {.id = "EN001",
      .severity = Severity::kWarning,
@@ -212,17 +199,6 @@ const Rule kRules[] = {
             .env = "SGLANG_DISAGG_STAGING_BUFFER=1",
             .since = v0_5(23)},
            {.model = "deepseek-v2-lite-chat", .args = "--device xpu", .env = "SGLANG_DISAGG_STAGING_BUFFER=1"}}}},
-    {.id = "EN007",
-     .summary = "graphs of a vision tower on an Intel GPU",
-     .why = "Qwen3-VL's tower captures a torch.cuda.CUDAGraph on every device but Ascend's, and a torch without CUDA "
-            "refuses to make one.",
-     .remedies = {unset("SGLANG_VIT_ENABLE_CUDA_GRAPH")},
-     .source = "sglang/srt/models/qwen3_vl.py, sglang/srt/multimodal/vit_cuda_graph_runner.py",
-     .device = "xpu",
-     .check = vision_graph,
-     .fires_on = {{{.model = "qwen3-vl-8b-instruct", .args = "--device xpu", .env = "SGLANG_VIT_ENABLE_CUDA_GRAPH=1"}}},
-     .quiet_on = {{{.model = "qwen3-vl-8b-instruct", .args = "--device xpu", .env = "SGLANG_VIT_ENABLE_CUDA_GRAPH=0"},
-                   {.model = "qwen3-8b", .args = "--device xpu", .env = "SGLANG_VIT_ENABLE_CUDA_GRAPH=1"}}}},
 };
 
 }  // namespace
