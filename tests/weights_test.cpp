@@ -49,6 +49,58 @@ TEST(Weights, ParametersAreThePublishedOnes) {
   }
 }
 
+// GiB of a model whose checkpoint says that; `method` alone: it says nothing, and the launch asks for that.
+double gib_stored_as(const char* model, const char* method, const Value& config = Value()) {
+  ModelFacts m = *facts_of(model);
+  m.quantization = method;
+  m.hf_quant_config = m.quant_config = config;
+  return static_cast<double>(plan::estimate_weights(m)->total_bytes) / (1 << 30);
+}
+
+TEST(Weights, OfFourBitFormsTakeHalfAByteAndTheirScales) {
+  const Value bits4 = Value::dict({{"bits", 4}, {"group_size", 128}});
+  const double packed = gib_stored_as("qwen3-8b", "gptq", bits4);
+  const double experts = gib_stored_as("qwen3-30b-a3b", "gptq", bits4);
+  EXPECT_NEAR(packed, 5.68, 0.01);
+  EXPECT_NEAR(experts, 15.65, 0.05);
+  const Value nf4 = Value::dict({{"load_in_4bit", true}});
+  EXPECT_NEAR(gib_stored_as("qwen3-8b", "bitsandbytes", nf4), packed, 0.03);
+  EXPECT_NEAR(gib_stored_as("qwen3-8b", "bitsandbytes"), packed, 0.03);
+  EXPECT_NEAR(gib_stored_as("qwen3-8b", "bitsandbytes", Value::dict({{"load_in_8bit", true}})), 8.79, 0.02);
+  const auto quark = [](const char* type) {
+    const Value weight = Value::dict({{"dtype", type}, {"group_size", 32}});
+    return Value::dict({{"global_quant_config", Value::dict({{"weight", weight}})}});
+  };
+  EXPECT_NEAR(gib_stored_as("qwen3-8b", "quark", quark("fp4")), packed, 0.1);
+  EXPECT_NEAR(gib_stored_as("qwen3-8b", "quark", quark("fp8_e4m3")), 8.79, 0.02);
+  // Its other layers have a byte an element, and experts are nearly all of it.
+  EXPECT_NEAR(gib_stored_as("qwen3-30b-a3b", "w4afp8", Value::dict({{"quant_method", "w4afp8"}})), experts, 0.6);
+  EXPECT_DOUBLE_EQ(gib_stored_as("qwen3-30b-a3b", "moe_wna16", bits4), experts);
+}
+
+TEST(Weights, ThatNothingQuantisesStayAsTheyAre) {
+  EXPECT_NEAR(gib_stored_as("qwen3-8b", "modelopt_fp4"), 15.26, 0.01);
+  // 48 layers of 128 experts with three sides of 2048 by 768.
+  const double experts = 48.0 * 128 * 3 * 2048 * 768;
+  const double plain = static_cast<double>(plan::estimate_weights(*facts_of("qwen3-30b-a3b"))->total_bytes);
+  EXPECT_NEAR(gib_stored_as("qwen3-30b-a3b", "modelopt_fp4"), (plain - experts * (2 - 0.5625)) / (1 << 30), 0.01);
+}
+
+TEST(Weights, OfGptqFollowItsWordsForSomeOfTheLayers) {
+  const auto gptq = [](const char* key, const Value& value) {
+    return gib_stored_as("qwen3-8b", "gptq", Value::dict({{"bits", 4}, {"group_size", 128}, {key, value}}));
+  };
+  const double packed = gptq("lm_head", false);
+  // 151936 rows of 4096 in half a byte in place of two.
+  EXPECT_NEAR(packed - gptq("lm_head", true), 151936.0 * 4096 * (2 - 0.5195) / (1 << 30), 0.01);
+  // 36 layers of 12288 by 4096 in one byte in place of a half.
+  const Value eight = Value::dict({{"bits", 8}});
+  const double more = 36.0 * 12288 * 4096 * 0.504 / (1 << 30);
+  EXPECT_NEAR(gptq("dynamic", Value::dict({{"+:.*down_proj.*", eight}})) - packed, more, 0.01);
+  EXPECT_NEAR(gptq("dynamic", Value::dict({{".*down_proj.*", eight}})) - packed, more, 0.01);
+  EXPECT_DOUBLE_EQ(gptq("dynamic", Value::dict({{"+:.*no_such_layer.*", eight}})), packed);
+}
+
 std::shared_ptr<const ModelFacts> facts_of_id(const std::string& id) {
   facts::ModelFiles models(facts::KnownModels::kYes);
   auto parsed = args::parse(supported_releases().back(), {"--model-path", id, "--trust-remote-code"});

@@ -189,6 +189,10 @@ PlainModules::PlainModules(const ModelFacts& model) {
     understood_ = understood_ && pattern.understood();
     letters += pattern.size();
   }
+  for (const auto& [pattern, settings] : own_) {
+    understood_ = understood_ && pattern.understood();
+    letters += pattern.size();
+  }
   constexpr std::size_t kPartsOfALayer = 5;
   constexpr std::size_t kNameLetters = 50;
   const auto layers = static_cast<std::size_t>(std::max<std::int64_t>(model.num_hidden_layers, 0));
@@ -211,7 +215,12 @@ void PlainModules::read(const ModelFacts& model) {
   const Value* dynamic = model.hf_quant_config.find("dynamic");
   if (!method.starts_with("gptq") || dynamic == nullptr || !dynamic->is_dict()) return;
   for (const auto& [pattern, value] : dynamic->as_dict()) {
-    if (pattern.starts_with("-:")) patterns_.emplace_back(std::string_view(pattern).substr(2));
+    const std::string_view name = pattern;
+    if (name.starts_with("-:")) {
+      patterns_.emplace_back(name.substr(2));
+    } else if (value.is_dict()) {
+      own_.emplace_back(NamePattern(name.starts_with("+:") ? name.substr(2) : name), value);
+    }
   }
 }
 
@@ -244,6 +253,12 @@ bool PlainModules::leaves(const std::string& fused, const std::string& part) con
   const std::string& asked = match_ == Match::kPart ? fused : part;
   const auto matches = [&](const NamePattern& p) { return p.matches(match_ == Match::kEnding ? part : fused); };
   return names(asked) || std::ranges::any_of(patterns_, matches);
+}
+
+const Value* PlainModules::own_settings(const std::string& module) const {
+  if (!understood_) return nullptr;
+  const auto it = std::ranges::find_if(own_, [&](const auto& own) { return own.first.matches(module); });
+  return it == own_.end() ? nullptr : &it->second;
 }
 
 PlainParts PlainModules::in_layer(std::int64_t layer) const {

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "preflight/facts.h"
@@ -60,6 +61,8 @@ class PlainModules {
   [[nodiscard]] bool any() const { return understood_ && (!names_.empty() || !patterns_.empty()); }
   [[nodiscard]] bool understood() const { return understood_; }
   [[nodiscard]] PlainParts in_layer(std::int64_t layer) const;
+  // What "dynamic" of a GPTQ checkpoint says of one module of SGLang's; null: nothing, or it is not understood.
+  [[nodiscard]] const Value* own_settings(const std::string& module) const;
 
  private:
   enum class Match { kPart, kPath, kEnding };  // anywhere in a name, along its dots, its last parts
@@ -73,6 +76,7 @@ class PlainModules {
   Match match_ = Match::kPart;
   std::unordered_set<std::string> names_;
   std::vector<NamePattern> patterns_;
+  std::vector<std::pair<NamePattern, Value>> own_;  // of modules that are quantised in another way
   bool understood_ = true;
 };
 

@@ -34,9 +34,10 @@ bool any_architecture(const ModelFacts& m, std::initializer_list<std::string_vie
   });
 }
 
-// Bytes of one parameter, by where it stands. Quantisers leave embeddings, norms and the output head alone.
+// Bytes of one parameter, by where it stands. Quantisers leave embeddings and norms alone.
 struct ElementSizes {
   double plain = 2.0;
+  double head = 2.0;     // a matrix of its own; few quantisers touch it
   double linear = 2.0;   // attention and dense layers
   double experts = 2.0;  // routed experts
   bool exact = true;
@@ -57,15 +58,42 @@ double compressed(const Value& groups) {
   return packed(bits, integer(*weights, {"group_size"}), symmetric == nullptr || !symmetric->truthy());
 }
 
+bool is_on(const Value& config, std::string_view key) {
+  const Value* v = config.find(key);
+  return v != nullptr && v->truthy();
+}
+
+// Quark writes the type of its weights out; those of 4 bits have a scale of one byte for a group.
+double of_quark(const Value& config) {
+  const Value* all = config.find("global_quant_config");
+  const Value* weight = all == nullptr ? nullptr : all->find("weight");
+  const Value* type = weight == nullptr ? nullptr : weight->find("dtype");
+  if (type == nullptr || !type->is_string() || !type->as_string().ends_with('4')) return 1.0;
+  return 0.5 + 1.0 / static_cast<double>(std::max<std::int64_t>(1, integer(*weight, {"group_size"}, 32)));
+}
+
 ElementSizes element_sizes(const ModelFacts& m) {
   ElementSizes s;
   s.plain = m.dtype == "float32" ? 4.0 : 2.0;
-  s.linear = s.experts = s.plain;
+  s.linear = s.experts = s.head = s.plain;
   if (!m.quantization || m.quantization->empty()) return s;
   const std::string& q = *m.quantization;
   const Value& config = m.hf_quant_config;
   const auto starts = [&](std::string_view p) { return q.starts_with(p); };
-  if (starts("fp8") || starts("w8a8") || starts("blockwise_int8") || starts("modelopt")) {
+  const bool described = !m.quant_config.is_none();
+  if (q == "modelopt_fp4" && !described) {
+    s.experts = 0.5 + 1.0 / 16;  // made while they load; nothing else is
+  } else if (starts("bitsandbytes")) {
+    s.linear = s.experts = is_on(config, "load_in_8bit") ? 1.0 : 0.5 + 1.0 / 64;
+    s.exact = false;
+  } else if (starts("quark") && described) {
+    s.linear = s.experts = of_quark(config);
+    s.exact = false;
+  } else if (starts("w4afp8")) {
+    s.linear = 1.0 + 4.0 / (128.0 * 128.0);
+    s.experts = 0.5 + 2.0 / 128;
+    s.exact = false;
+  } else if (starts("fp8") || starts("w8a8") || starts("blockwise_int8") || starts("modelopt")) {
     s.linear = s.experts = 1.0;
     s.exact = !starts("modelopt");
     if (const Value* block = config.find("weight_block_size"); block != nullptr && block->is_list()) {
@@ -73,9 +101,10 @@ ElementSizes element_sizes(const ModelFacts& m) {
     }
     // DeepSeek-V4 stores its experts in 4 bits, with a scale of one byte for 32.
     if (m.text("expert_dtype") == Value("fp4")) s.experts = 0.5 + 1.0 / 32;
-  } else if (starts("awq") || starts("gptq") || starts("auto-round")) {
+  } else if (starts("awq") || starts("gptq") || starts("auto-round") || starts("moe_wna16")) {
     s.linear = s.experts =
         packed(integer(config, {"bits", "w_bit", "wbits"}, 4), integer(config, {"group_size", "q_group_size"}, 128));
+    if (starts("gptq") && is_on(config, "lm_head")) s.head = s.linear;
   } else if (starts("mxfp4")) {
     s.experts = 0.5 + 1.0 / 32;  // the rest stays as it is
   } else if (starts("compressed-tensors")) {
@@ -592,9 +621,14 @@ std::int64_t ranks_of_table(const ModelFacts& model, const WeightSplit& split) {
 
 TableBytes table_bytes(const ModelFacts& model, const WeightSplit& split) {
   const double head = any_architecture(model, {"FalconH1"}) ? 2.0 : 1.0;  // in 32 bits
-  const double table = rows_of_table(model) * static_cast<double>(model.hidden_size) * element_sizes(model).plain;
-  const auto over = [&](std::int64_t ranks) { return table / static_cast<double>(std::max<std::int64_t>(1, ranks)); };
-  return {.table = over(ranks_of_table(model, split)), .head = head * over(ranks_of_head(model, split))};
+  const double table = rows_of_table(model) * static_cast<double>(model.hidden_size);
+  const ElementSizes sizes = element_sizes(model);
+  const auto over = [&](double size, std::int64_t ranks) {
+    return table * size / static_cast<double>(std::max<std::int64_t>(1, ranks));
+  };
+  const double of_head = is_tied(model) ? sizes.plain : sizes.head;
+  return {.table = over(sizes.plain, ranks_of_table(model, split)),
+          .head = head * over(of_head, ranks_of_head(model, split))};
 }
 
 namespace {
@@ -647,9 +681,32 @@ void add_tables(Tally& tally, const ModelFacts& model, const WeightSplit& split)
   }
   if (has_no_own_head(model, split)) return;
   // One matrix of the model, however often it is built.
-  tally.add_to_model(is_tied(model) ? 0.0 : table, size);
+  tally.add_to_model(is_tied(model) ? 0.0 : table, is_tied(model) ? size : table * element_sizes(model).head);
   const bool everywhere = !shares_head(model) && head_on_every_stage(model);
   for (std::size_t stage = everywhere ? 0 : last; stage <= last; ++stage) tally.add_to_stage(stage, on_rank.head);
+}
+
+// Modules that the checkpoint quantises in a way of their own: what they take more, or less, than the others.
+void add_own_sizes(Tally& tally, std::size_t stage, const PlainModules& modules, std::int64_t index, const Layer& l,
+                   const Shape& s, const WeightSplit& split) {
+  struct Part {
+    const char* module;
+    double count;
+    std::int64_t ranks;
+  };
+  const Value& config = s.m.hf_quant_config;
+  const double usual = element_sizes(s.m).linear;
+  for (const Part& part : {Part{"self_attn.qkv_proj", l.output > 0 ? l.attention - l.output : 0, s.attention_ranks},
+                           Part{"self_attn.o_proj", l.output, s.attention_ranks},
+                           Part{"mlp.gate_up_proj", l.down > 0 ? l.dense - l.down : 0, split.tp},
+                           Part{"mlp.down_proj", l.down, split.tp}}) {
+    const Value* own = modules.own_settings("model.layers." + std::to_string(index) + "." + part.module);
+    if (own == nullptr || part.count <= 0) continue;
+    const double size = packed(integer(*own, {"bits"}, integer(config, {"bits"}, 4)),
+                               integer(*own, {"group_size"}, integer(config, {"group_size"}, 128)));
+    tally.add_to_model(0, part.count * (size - usual));
+    tally.add_to_stage(stage, part.count * (size - usual) / at_least_one_rank(part.ranks));
+  }
 }
 
 // The bytes of the last layer on a rank. Modules that the configuration leaves plain are counted so, no longer exactly.
@@ -681,6 +738,7 @@ double add_layers(Tally& tally, Shape& s, const WeightSplit& split, const std::v
       const double experts = at_least_one_rank(split.moe_tp) * at_least_one_rank(split.ep);
       tally.add(stage, plain.experts, bytes.plain, experts);
       tally.add(stage, l.experts - plain.experts, bytes.experts, experts);
+      add_own_sizes(tally, stage, modules, index, l, s, split);
       of_last = tally.stage(stage) - before;
     }
   }
