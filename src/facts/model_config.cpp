@@ -263,6 +263,8 @@ void build(ModelBuilder& b) {
   }
   if (const auto algorithm = unread_quantization(b))
     f.hf_config = f.hf_config.with("hf_quant_config.json is not read", *algorithm);
+  if (const auto beside = unasked_description(b))
+    f.hf_config = f.hf_config.with("described beside config.json", Value::list({beside->file, beside->method}));
   f.hf_text_config = b.text == b.hf ? f.hf_config : read_out(*b.text);
 }
 

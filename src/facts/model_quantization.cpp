@@ -1,6 +1,7 @@
 // Which quantization the model runs with, and which requests SGLang refuses: ModelConfig._parse_quant_hf_config and
 // _verify_quantization with the methods registered on xpu. Tested by tests/facts_model_test.cpp.
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -233,6 +234,53 @@ void settle(ModelBuilder& b, const Value& config, std::optional<std::string>& ch
 
 }  // namespace
 
+namespace {
+
+// A file beside config.json that describes the weights of such a method; the loader reads it where config.json does
+// not.
+struct Beside {
+  std::string_view method;
+  const char* file;
+};
+constexpr std::array kBeside = {Beside{"awq", "quant_config.json"},
+                                Beside{"awq", "quantize_config.json"},
+                                Beside{"awq_marlin", "quantize_config.json"},
+                                Beside{"gptq", "quantize_config.json"},
+                                Beside{"gptq_marlin", "quantize_config.json"},
+                                Beside{"moe_wna16", "quantize_config.json"},
+                                Beside{"auto-round", "quantization_config.json"}};
+
+Value read_beside(const ModelBuilder& b, const char* file) {
+  if (!b.source.has_file(b.request.path, file)) return Value();
+  const auto read = b.source.json_file(b.request.path, file);
+  return read && read->is_dict() ? *read : Value();
+}
+
+// get_quant_config, once the model is loaded: what it makes of the weights, not which method is in force.
+Value described_beside(const ModelBuilder& b, std::string_view method) {
+  for (const Beside& row : kBeside) {
+    if (row.method != method) continue;
+    if (Value read = read_beside(b, row.file); read.is_dict()) return read;
+  }
+  return Value();
+}
+
+}  // namespace
+
+std::optional<DescribedBeside> unasked_description(const ModelBuilder& b) {
+  if (b.facts.quantization || !b.facts.quant_config.is_none()) return std::nullopt;
+  for (const Beside& row : kBeside) {
+    const Value read = read_beside(b, row.file);
+    const bool packed = !field(read, "bits").is_none() || !field(read, "w_bit").is_none();
+    if (!packed) continue;
+    const std::string named = ascii_lower(text_field(read, "quant_method"));
+    // The files of AWQ's own tools name no method, as those of GPTQ's first did not.
+    const bool awq = !field(read, "w_bit").is_none() || !field(read, "q_group_size").is_none();
+    return DescribedBeside{row.file, named.empty() ? (awq ? "awq" : "gptq") : named};
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> unread_quantization(ModelBuilder& b) {
   constexpr const char* kFile = "hf_quant_config.json";
   if (!b.facts.quant_config.is_none() || !b.source.has_file(b.request.path, kFile)) return std::nullopt;
@@ -257,6 +305,8 @@ void verify_quantization(ModelBuilder& b) {
   }
   b.facts.quantization = chosen;
   b.facts.quant_config = config;
+  if (!chosen || !config.is_none()) return;
+  if (Value beside = described_beside(b, *chosen); beside.is_dict()) b.facts.hf_quant_config = std::move(beside);
 }
 
 }  // namespace preflight::facts
