@@ -44,14 +44,38 @@ void eagle_tree(Launch& l, ModelFacts& /*m*/) {
 void quantisation(ModelFacts& m, const char* method, Value::Dict config) {
   m.quantization = method;
   m.hf_quant_config = Value::dict(std::move(config));
+  m.quant_config = m.hf_quant_config;
+}
+Edit stored(const char* method, Value::Dict config = {{"quant_method", "named"}}) {
+  return [=](Launch& /*l*/, ModelFacts& m) { quantisation(m, method, config); };
 }
 
 Edit method(const char* name) {
   return [=](Launch& /*l*/, ModelFacts& m) { m.quantization = name; };
 }
 
+Edit auto_round(Value::Dict config, std::int64_t bits = 4) {
+  config.emplace_back("bits", bits);
+  return stored("auto-round", std::move(config));
+}
+Edit quark(const char* scheme) {
+  const Value weight = Value::dict({{"dtype", "fp8_e4m3"}, {"qscheme", scheme}});
+  return stored("quark", {{"global_quant_config", Value::dict({{"weight", weight}})}});
+}
+// Packed 4-bit weights of compressed-tensors, with these settings; `ignore` names what stays as it is.
+Edit int4_groups(Value::Dict settings, const char* ignore = "lm_head") {
+  for (auto& [key, value] : Value::Dict{{"num_bits", 4}, {"type", "int"}, {"symmetric", true}})
+    settings.emplace_back(key, value);
+  const Value group = Value::dict({{"weights", Value::dict(std::move(settings))}});
+  return stored("compressed-tensors",
+                {{"config_groups", Value::dict({{"group_0", group}})}, {"ignore", Value::list({ignore})}});
+}
+
 constexpr const char* kFp8 = "--device xpu --tp-size 4 --quantization fp8";
 constexpr const char* kXpu = "--device xpu --attention-backend intel_xpu --disable-radix-cache";
+constexpr const char* kOnTriton = "--device xpu --disable-radix-cache --moe-runner-backend triton";
+constexpr const char* kOnBytes = "--device xpu --disable-radix-cache --load-format bitsandbytes";
+constexpr const char* kOnBytesTwice = "--device xpu --disable-radix-cache --load-format bitsandbytes --tp-size 2";
 constexpr const char* kForeignTower = "--device xpu --mm-attention-backend fa3";
 constexpr const char* kPlain = "--device xpu --disable-radix-cache";
 
@@ -171,6 +195,13 @@ const Row kRows[] = {
        const Value weights = Value::dict({{"num_bits", 4}, {"type", "int"}, {"symmetric", true}});
        quantisation(m, "compressed-tensors",
                     {{"config_groups", Value::dict({{"group_0", Value::dict({{"weights", weights}})}})}});
+     }},
+    {"QN021", 11, 0, "qwen3-8b", kPlain, auto_round({})},
+    {"QN022", 11, 0, "qwen3-8b", kPlain, quark("per_tensor")},
+    {"QN023", 21, 20, "qwen3-30b-a3b", kPlain, int4_groups({{"group_size", 128}})},
+    {"QN027", 11, 0, "qwen3-8b", kPlain,
+     [](Launch&, ModelFacts& m) {
+       m.hf_config = m.hf_config.with("described beside config.json", Value::list({"quantize_config.json", "gptq"}));
      }},
     {"BK001", 23, 0, "qwen3-0.6b", "--device cpu --attention-backend intel_xpu", nothing},
     {"QN011", 14, 0, "qwen3-8b", "--device xpu --quantization petit_nvfp4", nothing},
@@ -319,10 +350,15 @@ Edit local_chunk(std::int64_t chunk, std::int64_t page) {
 
 Edit packed_weights(std::int64_t bits) {
   return [=](Launch&, ModelFacts& m) {
-    const Value weights = Value::dict({{"num_bits", bits}, {"type", "int"}, {"symmetric", true}});
+    const Value weights = Value::dict({{"num_bits", bits}, {"type", "int"}, {"symmetric", true}, {"group_size", 128}});
     quantisation(m, "compressed-tensors",
                  {{"config_groups", Value::dict({{"group_0", Value::dict({{"weights", weights}})}})}});
   };
+}
+Value part_of(const char* key, std::int64_t value) { return Value::dict({{".*", Value::dict({{key, value}})}}); }
+Edit gptq_with(const char* layers, const Value& part) {
+  return stored(
+      "gptq", {{"bits", 4}, {"group_size", 128}, {"dynamic", Value::dict({{layers, part.as_dict().front().second}})}});
 }
 Edit gptq_in_order_of_activation() {
   return [](Launch&, ModelFacts& m) {
@@ -1015,7 +1051,73 @@ const Bound kBounds[] = {
     {"QN006", 19, true, "qwen3-8b", "--device xpu --disable-radix-cache --tp-size 2", gptq_in_order_of_activation()},
     {"QN020", 23, false, "qwen3-8b", kFp8, method("quark_int4fp8_moe")},
     {"QN020", 23, false, "qwen3-8b", kFp8, method("fp8")},
-    {"QN020", 23, false, "qwen3-8b", kPlain, method("mxfp8")},
+    {"QN020", 23, true, "qwen3-8b", kPlain, stored("mxfp8")},
+    {"QN020", 11, true, "qwen3-8b", kPlain, stored("w8a8_int8")},
+    {"QN020", 23, true, "qwen3-30b-a3b", kPlain, stored("w4afp8")},
+    {"QN020", 23, false, "qwen3-8b", kPlain, stored("w4afp8")},
+    {"QN020", 11, true, "qwen3-8b", kFp8, method("w4afp8")},
+    {"QN020", 20, true, "qwen3-8b", kFp8, method("mxfp4")},
+    {"QN020", 19, false, "qwen3-8b", kFp8, method("mxfp4")},
+    {"QN020", 20, false, "qwen3-8b", kFp8, stored("mxfp4")},
+    {"QN020", 18, true, "qwen3-30b-a3b", kFp8, method("modelopt_fp4")},
+    {"QN020", 17, false, "qwen3-30b-a3b", kFp8, method("modelopt_fp4")},
+    {"QN020", 18, false, "qwen3-30b-a3b", kFp8, stored("modelopt_fp4")},
+    {"QN020", 18, false, "qwen3-8b", kFp8, method("modelopt_fp4")},
+    {"QN025", 18, true, "qwen3-8b", kFp8, method("modelopt_fp4")},
+    {"QN025", 17, false, "qwen3-8b", kFp8, method("modelopt_fp4")},
+    {"QN025", 18, false, "qwen3-30b-a3b", kFp8, method("modelopt_fp4")},
+    {"QN025", 18, false, "qwen3-8b", kFp8, stored("modelopt_fp4")},
+    {"QN017", 17, true, "qwen3-8b", kFp8, method("modelopt_fp4")},
+    {"QN017", 18, false, "qwen3-8b", kFp8, method("modelopt_fp4")},
+    {"QN017", 18, true, "qwen3-8b", kFp8, all({method("modelopt_fp4"), field(Field::modelopt_export_path, "out")})},
+    // AutoRound: what is packed as GPTQ's, by its packing or its backend, in whole or in part; what as AWQ's.
+    {"QN021", 11, true, "qwen3-8b", kPlain, auto_round({})},
+    {"QN021", 23, true, "qwen3-8b", kPlain, auto_round({{"packing_format", "auto_round:auto_gptq"}})},
+    {"QN021", 23, true, "qwen3-8b", kPlain,
+     auto_round({{"packing_format", "auto_round:auto_awq"}, {"backend", "gptq"}})},
+    {"QN021", 23, true, "qwen3-8b", kPlain, auto_round({{"packing_format", "auto_round:fp8"}})},
+    {"QN021", 23, false, "qwen3-8b", kPlain, auto_round({{"packing_format", "auto_round:auto_awq"}})},
+    {"QN021", 23, true, "qwen3-8b", kPlain, auto_round({{"packing_format", "auto_round:auto_awq"}}, 8)},
+    {"QN021", 23, true, "qwen3-8b", kPlain, auto_round({{"packing_format", "auto_round:auto_awq"}}, 2)},
+    {"QN021", 23, true, "qwen3-8b", kPlain,
+     auto_round({{"packing_format", "auto_round:auto_awq"}, {"extra_config", part_of("bits", 8)}})},
+    {"QN021", 23, false, "qwen3-8b", kPlain,
+     auto_round({{"packing_format", "auto_round:auto_awq"}, {"extra_config", part_of("bits", 16)}})},
+    {"QN021", 11, true, "qwen3-30b-a3b", kPlain, auto_round({{"packing_format", "auto_round:auto_awq"}})},
+    {"QN022", 11, true, "qwen3-8b", kPlain, quark("per_tensor")},
+    {"QN022", 23, true, "qwen3-30b-a3b", kPlain, quark("per_group")},
+    {"QN022", 20, true, "qwen3-8b", kPlain, quark("per_block")},
+    {"QN022", 21, false, "qwen3-8b", kPlain, quark("per_block")},
+    {"QN023", 21, true, "qwen3-30b-a3b", kPlain, int4_groups({{"group_size", 128}})},
+    {"QN023", 20, false, "qwen3-30b-a3b", kPlain, int4_groups({{"group_size", 128}})},
+    {"QN023", 21, false, "qwen3-8b", kPlain, int4_groups({{"group_size", 128}})},
+    {"QN023", 21, false, "qwen3-30b-a3b", kOnTriton, int4_groups({{"group_size", 128}})},
+    {"QN023", 21, false, "qwen3-30b-a3b", kOnTriton, int4_groups({{"group_size", 32}})},
+    {"QN023", 21, true, "qwen3-30b-a3b", kOnTriton, int4_groups({{"group_size", 64}})},
+    {"QN023", 21, true, "qwen3-30b-a3b", kOnTriton, int4_groups({{"group_size", 128}, {"actorder", "static"}})},
+    {"QN023", 21, false, "qwen3-30b-a3b", kPlain, int4_groups({{"group_size", 128}}, "re:.*mlp.experts.*")},
+    {"QN023", 21, true, "qwen3-30b-a3b", kPlain, int4_groups({{"group_size", 128}}, "re:.*shared_experts.*")},
+    {"QN008", 21, false, "qwen3-8b", kPlain, int4_groups({{"group_size", 256}})},
+    {"QN008", 21, false, "qwen3-8b", kPlain, int4_groups({{"group_size", 32}})},
+    {"QN008", 21, true, "qwen3-8b", kPlain, int4_groups({{"group_size", 16}})},
+    {"QN008", 21, true, "qwen3-8b", kPlain, int4_groups({{"group_size", Value()}, {"strategy", "channel"}})},
+    {"QN008", 21, true, "qwen3-8b", kPlain, int4_groups({{"group_size", 128}, {"actorder", "group"}})},
+    {"QN008", 21, false, "qwen3-8b", kPlain, int4_groups({{"group_size", 128}, {"actorder", "weight"}})},
+    {"QN024", 23, true, "qwen3-8b", kPlain, stored("bitsandbytes", {{"load_in_4bit", true}})},
+    {"QN024", 11, true, "qwen3-8b", kPlain, stored("bitsandbytes", {{"load_in_8bit", true}})},
+    {"QN024", 23, true, "qwen3-8b", kOnBytes, stored("bitsandbytes", {{"load_in_4bit", true}})},
+    {"QN024", 23, false, "qwen3-8b", kOnBytes, stored("bitsandbytes", {{"load_in_8bit", true}})},
+    {"QN024", 23, true, "qwen3-8b", kOnBytesTwice, stored("bitsandbytes", {{"load_in_8bit", true}})},
+    {"QN024", 23, true, "qwen3-8b", kOnBytes, nothing},
+    {"QN024", 23, false, "qwen3-8b", kPlain, nothing},
+    {"QN026", 17, true, "qwen3-8b", kPlain, field(Field::torchao_config, "int4wo-128")},
+    {"QN026", 18, false, "qwen3-8b", kPlain, field(Field::torchao_config, "int4wo-128")},
+    {"QN006", 19, true, "qwen3-30b-a3b", kPlain, stored("moe_wna16", {{"quant_method", "gptq"}, {"bits", 4}})},
+    {"QN006", 18, false, "qwen3-30b-a3b", kPlain, stored("moe_wna16", {{"quant_method", "gptq"}, {"bits", 4}})},
+    {"QN006", 19, true, "qwen3-8b", kPlain, gptq_with("+:.*down_proj.*", part_of("bits", 8))},
+    {"QN006", 19, true, "qwen3-8b", kPlain, gptq_with(".*down_proj.*", part_of("group_size", 16))},
+    {"QN006", 19, false, "qwen3-8b", kPlain, gptq_with("-:.*down_proj.*", part_of("bits", 8))},
+    {"QN006", 19, false, "qwen3-8b", kPlain, gptq_with("+:.*down_proj.*", part_of("bits", 4))},
     {"QN020", 16, true, "qwen3-8b", kFp8, all({method("mxfp8"), variable("SGLANG_FORCE_MXFP8_BLOCK_CONVERT", "1")})},
     {"QN020", 17, false, "qwen3-8b", kFp8, all({method("mxfp8"), variable("SGLANG_FORCE_MXFP8_BLOCK_CONVERT", "1")})},
     {"QN020", 17, true, "qwen3-8b", kFp8, all({method("mxfp8"), variable("SGLANG_FORCE_MXFP8_BLOCK_CONVERT", "0")})},

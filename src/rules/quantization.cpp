@@ -10,13 +10,11 @@
 #include "src/facts/kinds.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
+#include "src/rules/quantization_methods.h"
 #include "src/rules/remedy_words.h"
 
 namespace preflight::rules {
 namespace {
-
-// Group sizes of the 4-bit product on XPU.
-constexpr std::array<std::int64_t, 4> kPackedGroups = {32, 64, 128, 256};
 
 // Smaller widths over which `blocks` FP8 blocks divide, the nearest first.
 std::vector<std::string> fitting_tp(const LaunchFacts& f, std::int64_t blocks) {
@@ -81,11 +79,6 @@ std::optional<Finding> dense_block(const LaunchFacts& f) {
   return std::nullopt;
 }
 
-// What is packed so: the checkpoint, or, where it does not say how it is stored, what the option takes it for.
-std::string packed_as(const ModelFacts& m, std::string_view checkpoint) {
-  return m.quant_config.is_none() ? fmt::format("--quantization {}", *m.quantization) : std::string(checkpoint);
-}
-
 std::optional<Finding> awq_experts(const LaunchFacts& f) {
   if (!has_quantization(f.model(), "awq") || experts(f.model()).count == 0) return std::nullopt;
   return Finding{.message = fmt::format("{} with {} experts", packed_as(f.model(), "an AWQ checkpoint"),
@@ -115,33 +108,45 @@ std::optional<Finding> gptq_kernel(const LaunchFacts& f) {
   return Finding{.message = fmt::format("{} has no GPTQ kernel for XPU", f.release().text())};
 }
 
-std::optional<Finding> gptq_forms(const LaunchFacts& f) {
-  const ModelFacts& m = f.model();
-  if (!has_quantization(m, "gptq")) return std::nullopt;
-  if (experts(m).count > 0) {
-    return Finding{.message = fmt::format("{} with experts", packed_as(m, "a GPTQ checkpoint"))};
-  }
-  if (const Value* bits = m.hf_quant_config.find("bits"); bits != nullptr && bits->is_int() && bits->as_int() != 4) {
-    return Finding{
-        .message = fmt::format("GPTQ with {} bits: XPU's kernel unpacks the weights as 4-bit codes", bits->as_int())};
-  }
-  const Value* group = m.hf_quant_config.find("group_size");
-  if (group != nullptr && group->is_int()) {
-    if (std::ranges::find(kPackedGroups, group->as_int()) == kPackedGroups.end()) {
-      return Finding{.message = fmt::format("GPTQ group size {} is none of 32, 64, 128, 256", group->as_int())};
-    }
-  }
-  const Value* reordered = m.hf_quant_config.find("desc_act");
-  if (reordered != nullptr && reordered->truthy() && f.tp() > 1) {
-    return Finding{.message = fmt::format("GPTQ with activation order over {} GPUs", f.tp()), .field = Field::tp_size};
+// A form of GPTQ weights, of the whole checkpoint or of layers that its "dynamic" names, that the XPU kernel lacks.
+std::optional<std::string> lacking_form(const Value& part) {
+  if (const auto bits = number_in(part, {"bits"}); bits && *bits != 4)
+    return fmt::format("GPTQ with {} bits: XPU's kernel unpacks the weights as 4-bit codes", *bits);
+  if (const auto group = number_in(part, {"group_size"}); group && !is_packed_group(*group))
+    return fmt::format("GPTQ group size {} is none of 32, 64, 128, 256", *group);
+  return std::nullopt;
+}
+
+// "-:" before a name leaves its layers unquantised.
+std::optional<std::string> lacking_form_of_layers(const Value& config) {
+  const Value* dynamic = config.find("dynamic");
+  if (dynamic == nullptr || !dynamic->is_dict()) return std::nullopt;
+  for (const auto& [name, part] : dynamic->as_dict()) {
+    if (name.starts_with("-:") || !part.is_dict()) continue;
+    if (const auto lacking = lacking_form(part)) return fmt::format("layers named {}: {}", name, *lacking);
   }
   return std::nullopt;
 }
 
-// The first of these settings that is a number.
-std::optional<std::int64_t> number_in(const Value& config, std::initializer_list<std::string_view> keys) {
-  for (const std::string_view key : keys) {
-    if (const Value* v = config.find(key); v != nullptr && v->is_int()) return v->as_int();
+std::optional<Finding> gptq_forms(const LaunchFacts& f) {
+  const ModelFacts& m = f.model();
+  const Value& config = m.hf_quant_config;
+  if (has_quantization(m, "moe_wna16")) {
+    if (!config.is_dict()) return std::nullopt;  // QN011
+    std::vector<Remedy> remedies = {other_checkpoint_without("--quantization")};
+    if (experts(m).count == 0) remedies.insert(remedies.begin(), to_drop("--quantization"));
+    return Finding{.message = "--quantization moe_wna16 hands linear layers to the GPTQ method for CUDA",
+                   .remedies = std::move(remedies)};
+  }
+  if (!has_quantization(m, "gptq")) return std::nullopt;
+  if (experts(m).count > 0) {
+    return Finding{.message = fmt::format("{} with experts", packed_as(m, "a GPTQ checkpoint"))};
+  }
+  if (auto lacking = lacking_form(config)) return Finding{.message = std::move(*lacking)};
+  if (auto lacking = lacking_form_of_layers(config)) return Finding{.message = std::move(*lacking)};
+  const Value* reordered = config.find("desc_act");
+  if (reordered != nullptr && reordered->truthy() && f.tp() > 1) {
+    return Finding{.message = fmt::format("GPTQ with activation order over {} GPUs", f.tp()), .field = Field::tp_size};
   }
   return std::nullopt;
 }
@@ -196,7 +201,7 @@ std::optional<Finding> awq_forms(const LaunchFacts& f) {
   const auto bits = number_in(m.hf_quant_config, {"bits", "w_bit"});
   if (bits && *bits != 4) return Finding{.message = fmt::format("AWQ with {} bits; SGLang takes 4", *bits)};
   const auto group = number_in(m.hf_quant_config, {"group_size", "q_group_size"});
-  if (f.before(19) || !group || std::ranges::find(kPackedGroups, *group) != kPackedGroups.end()) return std::nullopt;
+  if (f.before(19) || !group || is_packed_group(*group)) return std::nullopt;
   return Finding{.message = fmt::format("AWQ group size {} is none of 32, 64, 128, 256", *group)};
 }
 
@@ -225,6 +230,29 @@ std::optional<Finding> compressed_tensors(const LaunchFacts& f) {
                                         f.release().text())};
 }
 
+// The group size of packed weights; -1: one scale a channel.
+std::int64_t packed_group(const Value& weights) {
+  const Value* strategy = weights.find("strategy");
+  const bool channels = strategy != nullptr && *strategy == Value("channel");
+  return channels ? -1 : number_in(weights, {"group_size"}).value_or(-1);
+}
+
+bool in_order_of_activation(const Value& weights) {
+  const Value* order = weights.find("actorder");
+  return order != nullptr && (*order == Value("group") || *order == Value(true));
+}
+
+bool runs_packed(const Value& weights) {
+  return is_packed_group(packed_group(weights)) && !in_order_of_activation(weights);
+}
+
+std::string packed_form(const Value& weights) {
+  if (is_packed_group(packed_group(weights))) return "in the order of activation, which XPU's product does not take";
+  const std::int64_t size = packed_group(weights);
+  return fmt::format("{}: XPU's product takes groups of 32, 64, 128 or 256",
+                     size < 0 ? "with one scale a channel" : fmt::format("in groups of {}", size));
+}
+
 std::optional<Finding> compressed_tensors_scheme(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
   if (!has_quantization(m, "compressed-tensors")) return std::nullopt;
@@ -242,6 +270,10 @@ std::optional<Finding> compressed_tensors_scheme(const LaunchFacts& f) {
     const bool fp8 = bits->as_int() == 8 && type->as_string() == "float" && !weight_only;
     const bool int4 = f.since(21) && weight_only && bits->as_int() == 4 && type->as_string() == "int" &&
                       symmetric != nullptr && symmetric->truthy();
+    if (int4 && !runs_packed(*weights)) {
+      return Finding{.message = fmt::format("compressed-tensors with 4-bit weights {}", packed_form(*weights)),
+                     .remedies = {{.stored_as = "fp8"}, in_words("symmetric 4-bit weights in such groups")}};
+    }
     if (!fp8 && !int4) {
       return Finding{.message = fmt::format("compressed-tensors with {}-bit {} weights{}", bits->as_int(),
                                             type->as_string(), weight_only ? " alone" : " and quantised activations"),
@@ -282,45 +314,26 @@ std::optional<Finding> no_description(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
   if (!f.given(Field::quantization) || !m.quantization || !m.quant_config.is_none()) return std::nullopt;
   const auto* row = std::ranges::find(kDescriptions, std::string_view(*m.quantization), &Description::method);
-  if (row == kDescriptions.end()) return std::nullopt;
-  return Finding{
-      .message = fmt::format("--quantization {} is for a checkpoint stored that way, and this one's "
-                             "config.json has no quantization_config",
-                             row->method),
-      .severity = row->files.empty() ? Severity::kError : Severity::kWarning,
-      .remedies = {row->files.empty() ? to_drop("--quantization")
-                                      : together({to_drop("--quantization"),
-                                                  in_words(fmt::format("unless the checkpoint has {}", row->files))})}};
+  if (row == kDescriptions.end() || m.hf_quant_config.is_dict()) return std::nullopt;  // a file beside says it
+  // The files are those of this machine, and the description is not among them; or there is no such file.
+  const bool seen = row->files.empty() || f.weight_files() != nullptr;
+  return Finding{.message = fmt::format(
+                     "--quantization {} is for a checkpoint stored that way, and this one's "
+                     "config.json has no quantization_config{}",
+                     row->method, seen && !row->files.empty() ? fmt::format("; nor is there a {}", row->files) : ""),
+                 .severity = seen ? Severity::kError : Severity::kWarning,
+                 .remedies = {seen ? to_drop("--quantization")
+                                   : together({to_drop("--quantization"),
+                                               in_words(fmt::format("unless the checkpoint has {}", row->files))})}};
 }
 
-// Methods that quantise here, whose matrix products are another vendor's.
-struct ForeignMethod {
-  std::string_view name;
-  Release since;
-  std::string_view ends;
-  bool of_experts = false;  // other layers go on
-};
-constexpr std::array kForeign{
-    ForeignMethod{"qoq", v0_5(11), "NameError at the first product: QServe's are imported on NVIDIA GPUs only"},
-    ForeignMethod{"mxfp8", v0_5(11), "RuntimeError at the first linear layer: no MXFP8 product for this device"},
-    ForeignMethod{"mxfp_w4a8", v0_5(15), "NotImplementedError while the model is built: for Ascend NPUs only"},
-    ForeignMethod{"quark_int4fp8_moe", v0_5(11), "NotImplementedError while the model is built: for AMD GPUs only",
-                  true},
-    ForeignMethod{"quark_mxfp4", v0_5(13), "NameError: the functions of AITER that quantise and multiply are AMD's"},
-    ForeignMethod{"w8a8_int8", v0_5(11),
-                  "NameError at the first product: int8_scaled_mm is imported on NVIDIA GPUs only"},
-    ForeignMethod{"auto-round-int8", v0_5(15),
-                  "ImportError of auto_round or, where that is installed, with NameError at the first product: "
-                  "int8_scaled_mm is imported on NVIDIA GPUs only"}};
-
-std::optional<Finding> method_of_another_vendor(const LaunchFacts& f) {
-  if (!f.given(Field::quantization) || !f.model().quantization) return std::nullopt;
-  const auto row = std::ranges::find(kForeign, std::string_view(*f.model().quantization), &ForeignMethod::name);
-  if (row == kForeign.end() || f.release() < row->since) return std::nullopt;
-  if (row->of_experts && experts(f.model()).count == 0) return std::nullopt;
-  // Then the weights become blocks of FP8.
-  if (row->name == "mxfp8" && f.since(17) && f.env_on("SGLANG_FORCE_MXFP8_BLOCK_CONVERT")) return std::nullopt;
-  return Finding{.message = fmt::format("--quantization {} ends with {}", row->name, row->ends)};
+std::optional<Finding> description_not_asked_for(const LaunchFacts& f) {
+  const Value* beside = f.model().hf_config.find("described beside config.json");
+  if (beside == nullptr || !beside->is_list() || f.given(Field::quantization)) return std::nullopt;
+  const std::string& method = beside->as_list()[1].as_string();
+  return Finding{.message = fmt::format("{} describes packed weights ({}), and config.json names no quantisation",
+                                        beside->as_list()[0].as_string(), method),
+                 .remedies = {to_give("--quantization", {method})}};
 }
 
 std::optional<Finding> block_product_of_another_vendor(const LaunchFacts& f) {
@@ -360,10 +373,20 @@ std::optional<Finding> algorithm_not_read(const LaunchFacts& f) {
                  .remedies = {{.stored_as = "unquantized"}}};
 }
 
-// SGLang would quantise such a checkpoint itself, with NVIDIA's library; modelopt_fp4 is QN016 however it is made.
+// From 0.5.18 on modelopt_fp4 converts experts while they load, unless a step of the library's is asked for.
+bool has_library_make_fp4(const LaunchFacts& f) {
+  if (!has_quantization(f.model(), "modelopt_fp4")) return false;
+  return f.before(18) ||
+         std::ranges::any_of(std::array{Field::modelopt_checkpoint_restore_path, Field::modelopt_checkpoint_save_path,
+                                        Field::modelopt_export_path},
+                             [&](Field path) { return !f.text(path).empty(); });
+}
+
+// SGLang would quantise such a checkpoint itself, with NVIDIA's library.
 std::optional<Finding> modelopt_of_plain_weights(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
-  if (!m.quant_config.is_none() || unread_algorithm(m) != nullptr || !asks_modelopt(m)) return std::nullopt;
+  if (!m.quant_config.is_none() || unread_algorithm(m) != nullptr) return std::nullopt;
+  if (!asks_modelopt(m) && !has_library_make_fp4(f)) return std::nullopt;
   // These loaders bring the weights their own way.
   const bool elsewhere = f.is(Field::load_format, "dummy") || f.is(Field::load_format, "runai_streamer") ||
                          (f.is(Field::load_format, "remote_instance") && f.since(13));
@@ -454,9 +477,13 @@ const Rule kRules[] = {
      .refs = {"Q-GPTQ-2"},
      .field = Field::quantization,
      .summary = "a form of GPTQ that XPU does not run",
-     .why = "NotImplementedError while the model is built.",
+     .why =
+         "NotImplementedError while the model is built, of other group sizes ValueError once the weights are loaded; "
+         "other bits are unpacked as 4. With moe_wna16 RuntimeError: in 0.5.19 once the weights are loaded, later "
+         "while the model is built.",
      .remedies = {stored_as("fp8"), stored_as("unquantized")},
-     .source = "sglang/srt/layers/quantization/gptq/gptq.py, sglang/srt/hardware_backend/xpu/quantization",
+     .source = "sglang/srt/layers/quantization/gptq/gptq.py, utils.py: override_config, moe_wna16.py; "
+               "sglang/srt/hardware_backend/xpu/quantization",
      .device = "xpu",
      .since = v0_5(19),
      .check = gptq_forms,
@@ -537,12 +564,99 @@ const Rule kRules[] = {
      .why = "Resolution takes the method on every device; its matrix products exist for other vendors' alone.",
      .remedies = {give("--quantization", "fp8"), drop("--quantization")},
      .source = "sglang/srt/layers/quantization: fp8_utils.py, npu_mxfp4.py, quark_int4fp8_moe.py, "
-               "quark/schemes/quark_w4a4_mxfp4.py, w8a8_int8.py; sglang/srt/model_loader/loader.py: IncModelLoader",
+               "quark/schemes/quark_w4a4_mxfp4.py, w8a8_int8.py, w4afp8.py, mxfp4.py, modelopt_quant.py; "
+               "sglang/srt/layers/moe/cutlass_w4a8_moe.py; sglang/srt/model_loader/loader.py: IncModelLoader",
      .device = "xpu",
      .check = method_of_another_vendor,
      .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --quantization mxfp8"},
                    {.model = "qwen3-8b", .args = "--device xpu --quantization w8a8_int8"}}},
      .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --quantization fp8"}}}},
+    {.id = "QN021",
+     .field = Field::quantization,
+     .summary = "a form of AutoRound that XPU does not run",
+     .why =
+         "Packed as GPTQ's: RuntimeError (before 0.5.13 NameError) once the weights are loaded, from 0.5.20 while the "
+         "model is built. Packed as AWQ's: ValueError of other bits than 4, TypeError of experts, while the model is "
+         "built.",
+     .remedies = {words("an export as GPTQ (0.5.19 and later) or AWQ, in 4 bits"), stored_as("fp8"),
+                  stored_as("unquantized")},
+     .source = "sglang/srt/layers/quantization/auto_round.py; gptq/schemes/gptq_linear.py: _init_kernel; "
+               "moe_wna16.py: MoeWNA16Config",
+     .device = "xpu",
+     .check = auto_round_forms,
+     .quiet_on = {{{.model = "qwen3-8b-awq", .args = "--device xpu"}}}},
+    {.id = "QN022",
+     .field = Field::quantization,
+     .summary = "a Quark checkpoint on an Intel GPU",
+     .why =
+         "TypeError at the first linear layer that is quantised, while the model is built. From 0.5.21 FP8 in blocks "
+         "goes another way.",
+     .remedies = {stored_as("fp8"), stored_as("unquantized")},
+     .source = "sglang/srt/layers/quantization/quark/quark.py: _check_scheme_supported",
+     .device = "xpu",
+     .check = quark_schemes,
+     .quiet_on = {{{.model = "qwen3-8b-fp8", .args = "--device xpu"}}}},
+    {.id = "QN023",
+     .field = Field::moe_runner_backend,
+     .summary = "packed 4-bit experts of compressed-tensors on a runner that XPU lacks",
+     .why = "RuntimeError once the weights are loaded: repacking for Marlin is a CUDA kernel. The triton runner is a "
+            "ValueError of forms that it does not take.",
+     .remedies = {give("--moe-runner-backend", "triton"), stored_as("fp8"), stored_as("unquantized")},
+     .source = "sglang/srt/layers/quantization/compressed_tensors/compressed_tensors.py: get_moe_scheme; "
+               "schemes/compressed_tensors_wNa16_moe.py",
+     .device = "xpu",
+     .since = v0_5(21),
+     .check = packed_experts},
+    {.id = "QN024",
+     .field = Field::quantization,
+     .summary = "bitsandbytes on an Intel GPU",
+     .why = "Its loader calls torch for a CUDA device, and without --load-format bitsandbytes nothing reads what it "
+            "would need. Where the package bitsandbytes is missing, ImportError comes first.",
+     .remedies = {both(drop("--quantization"), drop("--load-format")), drop("--quantization"), drop("--load-format"),
+                  give("--quantization", "fp8")},
+     .source = "sglang/srt/model_loader/loader.py: BitsAndBytesModelLoader; "
+               "sglang/srt/layers/quantization/bitsandbytes.py",
+     .device = "xpu",
+     .check = bitsandbytes_weights,
+     .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --quantization bitsandbytes"},
+                   {.model = "qwen3-8b", .args = "--device xpu --load-format bitsandbytes"}}},
+     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --quantization fp8"}}}},
+    {.id = "QN025",
+     .severity = Severity::kWarning,
+     .field = Field::quantization,
+     .summary = "modelopt_fp4 for a model without experts",
+     .why = "From 0.5.18 on SGLang makes NVFP4 of experts alone; linear layers stay as they are stored.",
+     .remedies = {drop("--quantization"), give("--quantization", "fp8")},
+     .source = "sglang/srt/layers/quantization/nvfp4_online.py: get_quant_method",
+     .device = "xpu",
+     .since = v0_5(18),
+     .need = RuleNeed::kWholeModel,
+     .check = fp4_of_no_experts,
+     .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --quantization modelopt_fp4"}}},
+     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --quantization fp8"}}}},
+    {.id = "QN026",
+     .field = Field::torchao_config,
+     .summary = "quantisation with torchao",
+     .why = "ImportError once the weights are loaded: torchao 0.17, which these releases ask for, has none of the "
+            "functions that SGLang imports, and an installation for Intel GPUs has no torchao.",
+     .remedies = {drop("--torchao-config"), give("--quantization", "fp8")},
+     .source = "sglang/srt/layers/torchao_utils.py: apply_torchao_config_to_model",
+     .device = "xpu",
+     .until = v0_5(18),
+     .check = torchao_quantisation,
+     .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --torchao-config int8wo"}}},
+     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu"}}}},
+    {.id = "QN027",
+     .severity = Severity::kWarning,
+     .field = Field::quantization,
+     .summary = "packed weights whose description SGLang does not read unasked",
+     .why = "Without --quantization the model is built unquantised, and packed weights do not fit it; with the method "
+            "named the loader reads the file beside config.json.",
+     .remedies = {give("--quantization", "gptq", "awq")},
+     .source = "sglang/srt/model_loader/weight_utils.py: get_quant_config",
+     .doubtful = true,
+     .check = description_not_asked_for,
+     .quiet_on = {{{.model = "qwen3-8b-gptq-int4", .args = "--device xpu"}}}},
     {.id = "QN019",
      .field = Field::fp8_gemm_runner_backend,
      .summary = "a backend of block FP8 products that is another vendor's",
@@ -609,7 +723,7 @@ const Rule kRules[] = {
      .device = "xpu",
      .check = modelopt_of_plain_weights,
      .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --quantization modelopt_fp8"},
-                   {.model = "qwen3-8b", .args = "--device xpu --quantization modelopt_mixed"}}},
+                   {.model = "qwen3-8b", .args = "--device xpu --quantization modelopt_fp4", .until = v0_5(18)}}},
      .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --quantization fp8"},
                    {.model = "qwen3-8b", .args = "--device xpu --load-format dummy --quantization modelopt_fp8"}}}},
     {.id = "QN018",
