@@ -72,6 +72,24 @@ double of_quark(const Value& config) {
   return 0.5 + 1.0 / static_cast<double>(std::max<std::int64_t>(1, integer(*weight, {"group_size"}, 32)));
 }
 
+// Parts may be left unquantised by name, or packed in another way; how much that is, is not computed.
+bool treats_parts_apart(const Value& config) {
+  if (is_on(config, "dynamic")) return true;
+  return std::ranges::any_of(std::array{"modules_to_not_convert", "ignore", "ignored_layers"}, [&](const char* key) {
+    const Value* list = config.find(key);
+    return list != nullptr && list->is_list() && list->as_list().size() > 1;
+  });
+}
+
+// One byte an element, and a scale of 32 bits for a block of them.
+void set_byte_sizes(ElementSizes& s, const ModelFacts& m) {
+  const Value* block = m.hf_quant_config.find("weight_block_size");
+  s.linear = s.experts = block != nullptr && block->is_list() ? 1.0 + 4.0 / (128.0 * 128.0) : 1.0;
+  s.exact = !m.quantization->starts_with("modelopt");
+  // DeepSeek-V4 stores its experts in 4 bits, with a scale of one byte for 32.
+  if (m.text("expert_dtype") == Value("fp4")) s.experts = 0.5 + 1.0 / 32;
+}
+
 ElementSizes element_sizes(const ModelFacts& m) {
   ElementSizes s;
   s.plain = m.dtype == "float32" ? 4.0 : 2.0;
@@ -80,13 +98,12 @@ ElementSizes element_sizes(const ModelFacts& m) {
   const std::string& q = *m.quantization;
   const Value& config = m.hf_quant_config;
   const auto starts = [&](std::string_view p) { return q.starts_with(p); };
-  const bool described = !m.quant_config.is_none();
-  if (q == "modelopt_fp4" && !described) {
+  if (q == "modelopt_fp4" && m.quant_config.is_none()) {
     s.experts = 0.5 + 1.0 / 16;  // made while they load; nothing else is
   } else if (starts("bitsandbytes")) {
     s.linear = s.experts = is_on(config, "load_in_8bit") ? 1.0 : 0.5 + 1.0 / 64;
     s.exact = false;
-  } else if (starts("quark") && described) {
+  } else if (starts("quark") && !m.quant_config.is_none()) {
     s.linear = s.experts = of_quark(config);
     s.exact = false;
   } else if (starts("w4afp8")) {
@@ -94,13 +111,7 @@ ElementSizes element_sizes(const ModelFacts& m) {
     s.experts = 0.5 + 2.0 / 128;
     s.exact = false;
   } else if (starts("fp8") || starts("w8a8") || starts("blockwise_int8") || starts("modelopt")) {
-    s.linear = s.experts = 1.0;
-    s.exact = !starts("modelopt");
-    if (const Value* block = config.find("weight_block_size"); block != nullptr && block->is_list()) {
-      s.linear = s.experts = 1.0 + 4.0 / (128.0 * 128.0);
-    }
-    // DeepSeek-V4 stores its experts in 4 bits, with a scale of one byte for 32.
-    if (m.text("expert_dtype") == Value("fp4")) s.experts = 0.5 + 1.0 / 32;
+    set_byte_sizes(s, m);
   } else if (starts("awq") || starts("gptq") || starts("auto-round") || starts("moe_wna16")) {
     s.linear = s.experts =
         packed(integer(config, {"bits", "w_bit", "wbits"}, 4), integer(config, {"group_size", "q_group_size"}, 128));
@@ -116,12 +127,7 @@ ElementSizes element_sizes(const ModelFacts& m) {
     s.linear = s.experts = 1.0;
     s.exact = false;
   }
-  // Parts may be left unquantised by name, or packed in another way; how much that is, is not computed.
-  if (const Value* dynamic = config.find("dynamic"); dynamic != nullptr && dynamic->truthy()) s.exact = false;
-  for (const auto key : {"modules_to_not_convert", "ignore", "ignored_layers"}) {
-    const Value* list = config.find(key);
-    if (list != nullptr && list->is_list() && list->as_list().size() > 1) s.exact = false;
-  }
+  s.exact = s.exact && !treats_parts_apart(config);
   return s;
 }
 
