@@ -288,20 +288,23 @@ class Job {
   }
 
   // ${var.NAME} and the task's own variables; ${NAME} of nothing known is left for the shell.
-  [[nodiscard]] ShellWord filled(const ShellWord& word, const Values& env) const {
+  [[nodiscard]] ShellWord filled(const ShellWord& word, const Values& env) {
     ShellWord out{{}, word.begin, word.end};
     std::size_t from = 0;
-    for (auto at = word.text.find("${"); at != std::string::npos; at = word.text.find("${", at + 2)) {
+    std::size_t next = 0;
+    for (auto at = word.text.find("${"); at != std::string::npos; at = word.text.find("${", next)) {
       const auto close = word.text.find('}', at);
       if (close == std::string::npos) break;
+      next = at + 2;
       const std::size_t offset = word.origin[at];
-      const std::string expression = word.text.substr(at, close + 1 - at);
+      const bool too_long = close - at > limits::kExpressionBytes;  // many may end at the same brace
+      const std::string expression = too_long ? "${…}" : word.text.substr(at, close + 1 - at);
       const std::string name = expression.substr(2, expression.size() - 3);
       const bool escaped = at > 0 && word.text[at - 1] == '$';
       const auto given = source_.given.find(expression);
       const auto known = known_.find(name);
       const auto own = env.find(name);
-      const bool by_nomad = name.find_first_of(".[(") != std::string::npos || name.starts_with("NOMAD_");
+      const bool by_nomad = too_long || name.find_first_of(".[(") != std::string::npos || name.starts_with("NOMAD_");
       if (escaped) {  // $${: a dollar and a brace
         append(out, slice(word, from, at - 1));
         from = at;
@@ -309,13 +312,16 @@ class Job {
       }
       if (given == source_.given.end() && known == known_.end() && own == env.end() && !by_nomad) continue;
       append(out, slice(word, from, at));
-      from = close + 1;
+      from = next = close + 1;
       ShellText value = given != source_.given.end() ? ShellText{given->second}
                         : known != known_.end()      ? known->second
                         : own != env.end()           ? own->second
                                            : unknown_text(fmt::format("{} is filled in by Nomad; give it with {}",
                                                                       expression, how_to_set(expression)),
                                                           offset);
+      bytes_ += weight(value);  // each may hold another one twice
+      if (bytes_ > limits::kVariableBytes)
+        value = unknown_text("what this job says of itself comes to more than is followed (1 MiB)", offset);
       value.origin.assign(value.text.size(), offset);
       append(out, value);
     }
@@ -323,7 +329,7 @@ class Job {
     return out;
   }
 
-  void words(const Value* value, const Values& env, std::vector<ShellWord>& out) const {
+  void words(const Value* value, const Values& env, std::vector<ShellWord>& out) {
     if (value == nullptr) return;
     if (value->kind == Value::Kind::kText) out.push_back(filled(value->text, env));
     for (const Value& item : value->items) {
@@ -331,7 +337,7 @@ class Job {
     }
   }
 
-  void environment(const Block& task, Values& env) const {
+  void environment(const Block& task, Values& env) {
     std::vector<std::pair<std::string, Value>> set;
     if (const Block* block = task.block("env")) set = block->attributes;
     if (const Value* map = task.attribute("env")) set.insert(set.end(), map->pairs.begin(), map->pairs.end());
@@ -421,8 +427,9 @@ class Job {
 
   const SourceText& source_;
   LaunchFinder& finder_;
-  Values known_;          // var.NAME, local.NAME
-  std::size_t told_ = 0;  // of the task at hand
+  std::size_t bytes_ = 0;  // that were filled in
+  Values known_;           // var.NAME, local.NAME
+  std::size_t told_ = 0;   // of the task at hand
   std::optional<Error> error_;
 };
 
