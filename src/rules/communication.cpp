@@ -74,7 +74,7 @@ std::string_view option_of_shared_prompts(const LaunchFacts& f) {
 
 // Classes that share one group of ranks for contexts and tensors have paths of their own.
 std::optional<Finding> shared_prompts(const LaunchFacts& f) {
-  const std::int64_t ranks = f.integer(Field::attn_cp_size, 1);
+  const std::int64_t ranks = f.tp() / (f.attention_dp() * f.attention_tp());  // that share a prompt
   const bool asked = f.on(Field::enable_prefill_cp) || f.on(Field::enable_prefill_context_parallel);
   if (!asked || ranks <= 1 || f.on(Field::enable_cp_tp_group_sharing) || !class_shares_prompts(f)) return std::nullopt;
   return Finding{

@@ -68,17 +68,6 @@ bool host_pools(const LaunchFacts& f) {
 }
 bool latent_host_pools(const LaunchFacts& f) { return host_pools(f) && f.model().is_mla(); }
 
-// int8wo, int8dq, fp8wo, int4wo-GROUP, fp8dq-GRANULARITY, in whatever stands around them.
-bool unknown_torchao(const LaunchFacts& f) {
-  constexpr std::array<std::int64_t, 4> kGroups = {32, 64, 128, 256};
-  const std::string_view given = f.text(Field::torchao_config);
-  const auto has = [&](std::string_view word) { return given.find(word) != std::string_view::npos; };
-  const std::string_view last = given.substr(given.rfind('-') + 1);
-  if (has("int8wo") || has("int8dq")) return false;
-  if (has("int4wo")) return std::ranges::find(kGroups, python::to_int(last).value_or(0)) == kGroups.end();
-  return !has("fp8wo") && !(has("fp8dq") && (last == "per_row" || last == "per_tensor"));
-}
-
 // A value, or any that turns the option on, and what it ends with.
 struct Feature {
   Field field;
@@ -135,8 +124,6 @@ constexpr std::array kFeatures = {
             v0_5(21)},
     Feature{Field::disaggregation_enable_kv_checksum, "", v0_5(21),
             "AssertionError at the first transfer: the sums are taken of CUDA's memory", "", apart},
-    Feature{Field::torchao_config, "", v0_5(11),
-            "an error once the model is loaded: SGLang has no such method of torchao", "", unknown_torchao, v0_5(18)},
     Feature{Field::hicache_io_backend, "kernel_ascend", v0_5(21), "an error at the first transfer: Ascend's operations",
             "kernel", host_pools},
     Feature{Field::hicache_mem_layout, "page_first_kv_split", v0_5(21),

@@ -218,6 +218,7 @@ std::optional<Finding> bitsandbytes_weights(const LaunchFacts& f) {
                                          stored ? "a checkpoint of bitsandbytes"
                                                 : "bitsandbytes, which would quantise these weights while they load",
                                          how)};
+    if (loads) found.field = Field::load_format;
     if (stored) found.remedies = other_checkpoints();
     if (stored && loads) found.remedies = {other_checkpoint_without("--load-format")};
     if (stored && f.given(Field::quantization)) {
