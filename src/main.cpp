@@ -213,7 +213,7 @@ int run(int argc, char** argv) {
   const bool is_text = asked->folds && !wants_json(argc, argv) && std::ranges::find(own, "--batch") == own.end();
   std::optional<report::FoldedStream> folded;
   if (output.folded && is_text) folded.emplace(std::cout, output.width);
-  return asked->run(std::move(launch));
+  return asked->run(launch);
 }
 
 // A report that nobody can read is no success: a full disk, a closed pipe.

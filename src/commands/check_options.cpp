@@ -323,8 +323,8 @@ Result<CheckCommand> check_command(const CheckFlags& flags, std::vector<std::str
 
 namespace {
 
-int run_check(const CheckFlags& flags, std::vector<std::string> arguments) {
-  const auto command = check_command(flags, std::move(arguments));
+int run_check(const CheckFlags& flags, const std::vector<std::string>& arguments) {
+  const auto command = check_command(flags, arguments);
   if (!command) return refuse(command.error());
   const bool input_given = command->input.command || !command->input.arguments.empty();
   if (flags.inject == "list") return list_defects(command->kernel, false);

@@ -356,7 +356,7 @@ void add_upgrade_options(CLI::App& app, UpgradeFlags& flags) {
   app.add_option("--kernel-date", flags.kernel_date, kKernelDate);
 }
 
-int run_upgrade(const UpgradeFlags& flags, std::vector<std::string> arguments) {
+int run_upgrade(const UpgradeFlags& flags, const std::vector<std::string>& arguments) {
   const auto from = release_option(flags.from, "--from");
   if (!from) return refuse(from.error());
   const auto to = release_option(flags.to, "--to");
@@ -368,7 +368,7 @@ int run_upgrade(const UpgradeFlags& flags, std::vector<std::string> arguments) {
   if (flags.paths.empty() && flags.from.empty())
     return refuse({"--from is required: the release that the launch runs on now"});
   if (flags.paths.empty() && !launch_given(flags.launch, arguments)) return refuse({kNoLaunch});
-  auto input = launch_input(flags.launch, std::move(arguments));
+  auto input = launch_input(flags.launch, arguments);
   if (!input) return refuse(input.error());
   if (!flags.paths.empty()) {
     return upgrade_paths(*input, flags.paths, flags.from.empty() ? std::nullopt : std::optional(*from), *to, *rules,

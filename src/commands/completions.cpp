@@ -18,7 +18,7 @@ void add_shell(CLI::App& app, std::string& shell) {
   app.add_option("SHELL", shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
 }
 
-int print_completions(const std::string& shell, std::vector<std::string>) {
+int print_completions(const std::string& shell, const std::vector<std::string>&) {
   const report::ProgramWords program = program_words();
   if (shell == "bash") report::print(report::bash_completion(program));
   if (shell == "zsh") report::print(report::zsh_completion(program));

@@ -379,10 +379,10 @@ std::vector<Diagnostic> told_of_machine(const LaunchInput& input, const Prepared
 
 namespace {
 
-int run_doctor(const LaunchFlags& flags, std::vector<std::string> arguments) {
+int run_doctor(const LaunchFlags& flags, const std::vector<std::string>& arguments) {
   const bool launched = launch_given(flags, arguments);
   if (const auto name = option_of_a_model(flags); !launched && !name.empty()) return refuse(idle_without_launch(name));
-  auto input = launch_input(flags, std::move(arguments));
+  auto input = launch_input(flags, arguments);
   if (!input) return refuse(input.error());
   std::optional<PreparedLaunch> prepared;
   if (launched) {

@@ -121,7 +121,7 @@ void add_exec_options(CLI::App& app, ExecFlags& flags) {
 
 // Returns only where the command is not started: with the status of the check, 126 where the command cannot be run and
 // 127 where there is none, as a shell does.
-int run_exec(const ExecFlags& flags, std::vector<std::string> words) {
+int run_exec(const ExecFlags& flags, const std::vector<std::string>& words) {
   if (words.empty()) return refuse({"no command to run: give it behind --, as in -- python -m sglang.launch_server …"});
   const Outcome outcome = judge(flags, words);
   if (outcome.judged == Judged::kBad && !flags.warn_only) {

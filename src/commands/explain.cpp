@@ -213,7 +213,7 @@ int explain_in_launch(const Subject& subject, const LaunchInput& launch, const O
                                  : print_chain(*subject.field, *prepared, output);
 }
 
-int run_explain(const ExplainFlags& flags, std::vector<std::string> arguments) {
+int run_explain(const ExplainFlags& flags, const std::vector<std::string>& arguments) {
   const bool launched = launch_given(flags.launch, arguments);
   if (const auto name = option_of_a_launch(flags.launch); !launched && !name.empty())
     return refuse(idle_without_launch(name));
@@ -223,7 +223,7 @@ int run_explain(const ExplainFlags& flags, std::vector<std::string> arguments) {
     if (!text) return refuse(text.error());
     what = std::move(*text);
   }
-  const auto input = launch_input(flags.launch, std::move(arguments));
+  const auto input = launch_input(flags.launch, arguments);
   if (!input) return refuse(input.error());
   const OutputOptions output = output_options(flags.launch);
   const Subject subject = explained(what, {input->release, !flags.launch.release.empty()}, output);

@@ -15,10 +15,10 @@
 namespace preflight::commands {
 namespace {
 
-int run_facts(const LaunchFlags& flags, std::vector<std::string> arguments) {
+int run_facts(const LaunchFlags& flags, const std::vector<std::string>& arguments) {
   const bool launched = launch_given(flags, arguments);
   if (const auto name = option_of_a_model(flags); !launched && !name.empty()) return refuse(idle_without_launch(name));
-  auto input = launch_input(flags, std::move(arguments));
+  auto input = launch_input(flags, arguments);
   if (!input) return refuse(input.error());
   MachineFacts facts = machine_for(input->machine, input->env);
   if (launched) {

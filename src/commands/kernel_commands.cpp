@@ -99,7 +99,7 @@ void add_defects_options(CLI::App& app, DefectsFlags& flags) {
   app.add_option("--opencl-device", flags.kernel.device, "OpenCL device: index, or part of its name")->needs(measure);
 }
 
-int run_defects(const DefectsFlags& flags, std::vector<std::string>) {
+int run_defects(const DefectsFlags& flags, const std::vector<std::string>&) {
   return list_defects(flags.kernel, flags.measure);
 }
 

@@ -96,7 +96,7 @@ void add_kernels_options(CLI::App& app, KernelsFlags& flags) {
   add_large_cases_option(app, flags.check, "--conformance");
 }
 
-int run_kernels(const KernelsFlags& flags, std::vector<std::string>) {
+int run_kernels(const KernelsFlags& flags, const std::vector<std::string>&) {
   if (!flags.conformance) return list_kernels(flags.programs, flags.cases);
   const auto kernel = kernel_options(flags.check, true);
   return kernel ? judge_conformance(flags.cases, *kernel) : refuse(kernel.error());

@@ -155,9 +155,9 @@ void add_memory_options(CLI::App& app, MemoryFlags& flags) {
       ->check(gibibytes());
 }
 
-int run_memory(const MemoryFlags& flags, std::vector<std::string> arguments) {
+int run_memory(const MemoryFlags& flags, const std::vector<std::string>& arguments) {
   if (!launch_given(flags.launch, arguments)) return refuse({kNoLaunch});
-  const auto input = launch_input(flags.launch, std::move(arguments));
+  const auto input = launch_input(flags.launch, arguments);
   if (!input) return refuse(input.error());
   const OutputOptions output = output_options(flags.launch);
   const auto prepared = prepare_launch(*input);

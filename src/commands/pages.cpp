@@ -253,11 +253,11 @@ void add_pages_options(CLI::App& app, PagesFlags& flags) {
   app.add_option("--kernel-date", flags.kernel_date, kKernelDate);
 }
 
-int run_pages(const PagesFlags& flags, std::vector<std::string> arguments) {
+int run_pages(const PagesFlags& flags, const std::vector<std::string>& arguments) {
   const auto rules = rule_options(flags.kernel_date);
   if (!rules) return refuse(rules.error());
   if (!launch_given(flags.launch, arguments)) return refuse({kNoLaunch});
-  const auto input = launch_input(flags.launch, std::move(arguments));
+  const auto input = launch_input(flags.launch, arguments);
   if (!input) return refuse(input.error());
   const OutputOptions output = output_options(flags.launch);
   const auto prepared = prepare_launch(*input);

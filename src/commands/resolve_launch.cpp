@@ -86,8 +86,8 @@ int run_diff(const LaunchFlags& flags, const std::vector<std::string>& texts, co
   return resolve_diff(*input, {texts[0], texts[1]}, {}, output_options(flags));
 }
 
-int run_resolve(const ResolveFlags& flags, std::vector<std::string> arguments) {
-  return flags.diff.empty() ? run_one(flags.launch, std::move(arguments), flags.all)
+int run_resolve(const ResolveFlags& flags, const std::vector<std::string>& arguments) {
+  return flags.diff.empty() ? run_one(flags.launch, arguments, flags.all)
                             : run_diff(flags.launch, flags.diff, arguments);
 }
 

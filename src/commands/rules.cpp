@@ -7,7 +7,7 @@
 namespace preflight::commands {
 namespace {
 
-int list_rules(const LaunchFlags& flags, std::vector<std::string>) {
+int list_rules(const LaunchFlags& flags, const std::vector<std::string>&) {
   const OutputOptions output = output_options(flags);
   report::print(output.format == Format::kJson ? report::rules_json(all_rules())
                                                : report::rules_text(all_rules(), report::Style(output.colour)));

@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "src/report/program_words.h"
@@ -20,7 +19,7 @@ struct Subcommand {
   const char* name;
   const char* what;
   std::function<void(CLI::App&)> add_options;
-  std::function<int(std::vector<std::string> behind)> run;  // given what stands behind --; an exit status
+  std::function<int(const std::vector<std::string>& behind)> run;  // given what stands behind --; an exit status
   report::Behind behind = report::Behind::kLaunch;
   bool folds = true;  // its text is folded to the reader's width; else the command does so, or a program reads it
   // Given the words typed before --, takes or changes those that CLI11 would misread.
@@ -30,9 +29,9 @@ struct Subcommand {
 // Of a command whose options are read into `flags`.
 template <typename Flags>
 Subcommand with_flags(std::shared_ptr<Flags> flags, Subcommand command, void (*add)(CLI::App&, Flags&),
-                      int (*run)(const Flags&, std::vector<std::string>)) {
+                      int (*run)(const Flags&, const std::vector<std::string>&)) {
   command.add_options = [flags, add](CLI::App& app) { add(app, *flags); };
-  command.run = [flags, run](std::vector<std::string> behind) { return run(*flags, std::move(behind)); };
+  command.run = [flags, run](const std::vector<std::string>& behind) { return run(*flags, behind); };
   return command;
 }
 

@@ -237,7 +237,7 @@ Result<void> judge(const SuggestFlags& flags, bool shapes_known, Answer& a) {
   return {};
 }
 
-int run_suggest(const SuggestFlags& flags, std::vector<std::string> arguments) {
+int run_suggest(const SuggestFlags& flags, const std::vector<std::string>& arguments) {
   const auto rules = rule_options(flags.kernel_date);
   if (!rules) return refuse(rules.error());
   std::error_code ignored;

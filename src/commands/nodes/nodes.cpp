@@ -132,7 +132,7 @@ void add_nodes_options(CLI::App& app, NodesFlags& flags) {
   app.add_option("--kernel-date", flags.kernel_date, kKernelDate);
 }
 
-int run_nodes(const NodesFlags& flags, std::vector<std::string>) {
+int run_nodes(const NodesFlags& flags, const std::vector<std::string>&) {
   const auto rules = rule_options(flags.kernel_date);
   if (!rules) return refuse(rules.error());
   auto input = launch_input(flags.launch, {});

@@ -283,7 +283,7 @@ void add_launches_options(CLI::App& app, LaunchesFlags& flags) {
   app.add_option("--set", flags.launch.variables, "NAME=VALUE of a variable in the files")->allow_extra_args(false);
 }
 
-int run_launches(const LaunchesFlags& flags, std::vector<std::string>) {
+int run_launches(const LaunchesFlags& flags, const std::vector<std::string>&) {
   const auto input = launch_input(flags.launch, {});
   if (!input) return refuse(input.error());
   return list_launches(*input, flags.paths, output_options(flags.launch));
