@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/run_tool.h"

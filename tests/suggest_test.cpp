@@ -127,7 +127,6 @@ TEST(Suggest, WhereNothingFitsTheLeastThatWouldIsTold) {
   EXPECT_THAT(run.out, HasSubstr("no count of up to 16 such cards and no host memory beside them was found to do"));
 }
 
-
 // Without its weights nothing holds too little.
 TEST(Suggest, WhatCannotBeCountedIsNotSaidToHoldNothing) {
   const auto run = run_tool(

@@ -2,8 +2,8 @@
 //
 // Page 0 belongs to nobody (SGLang pads with it, so a zeroed table shows), and so do two more: the last ones, but in
 // sequential order those behind page 0, so that the last request has the pool's last page and what reads past it leaves
-// the tensor. Shared order: requests share the full pages of their common prefix. With --first-page the ids begin there;
-// the pages before are a part of the device's buffer (SampleBatch::in_front) and of no tensor.
+// the tensor. Shared order: requests share the full pages of their common prefix. With --first-page the ids begin
+// there; the pages before are a part of the device's buffer (SampleBatch::in_front) and of no tensor.
 #pragma once
 
 #include <vector>

@@ -51,9 +51,7 @@ SampleSize index_size(const KernelCase& c, double longest, double made) {
   return {.bytes = 4.0 * (slots + made), .numbers = slots + made + 4.0 * pages_of(c), .kept = made + pages_of(c)};
 }
 
-double delta_requests(const KernelCase& c) {
-  return static_cast<double>(c.query_lens.size()) + kRowsOfNobody;
-}
+double delta_requests(const KernelCase& c) { return static_cast<double>(c.query_lens.size()) + kRowsOfNobody; }
 
 double new_tokens(const KernelCase& c) {
   double sum = 0.0;
