@@ -109,7 +109,9 @@ int check_batch(const CheckCommand& command, const CaseFile& file) {
   command.tries->most = limits::kBatchTries;
   Answers answers(command);
   LeftOutKeys left_out;
+  bool judged = false;
   const auto each = [&](const ResolvedCase& c) {
+    judged = true;
     const Report& report =
         answers.to(c, [&] { return make_report(prepared_from(c, command.input.machine.facts), command); });
     report::print(report::batch_line(report, c.id));
@@ -119,9 +121,14 @@ int check_batch(const CheckCommand& command, const CaseFile& file) {
       file, each, [] {}, &left_out);
   tell_untried(command);
   tell_left_out(file, left_out);
-  if (!stopped) return worst;
-  report::complain(stopped->text());
-  return kBadInput;
+  if (stopped) {
+    report::complain(stopped->text());
+    return kBadInput;
+  }
+  // A gate over no lines, a query that found none perhaps, must not pass for what it requires.
+  if (judged || (command.required.empty() && !command.kernel.required)) return worst;
+  report::complain(fmt::format("{}: no case in it, and something is required of each", file.cases));
+  return kFindings;
 }
 
 }  // namespace preflight::commands
