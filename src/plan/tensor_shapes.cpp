@@ -1,3 +1,4 @@
+#include "src/facts/has_class.h"
 #include "src/plan/tensor_shapes.h"
 
 #include <algorithm>
@@ -17,9 +18,7 @@ using Shape = std::vector<std::int64_t>;
 
 // Dense classes of one attention and one MLP in every layer, by these names.
 bool is_plain(const ModelFacts& model) {
-  constexpr std::array<std::string_view, 4> kPlain = {"LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM",
-                                                      "Qwen3ForCausalLM"};
-  return std::ranges::any_of(kPlain, [&](std::string_view name) { return model.has_architecture(name); });
+  return has_class(model, {"LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"});
 }
 
 std::vector<std::pair<std::string_view, Shape>> shapes_of(const ModelFacts& model) {

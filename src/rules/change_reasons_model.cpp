@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "src/facts/has_class.h"
 #include "src/rules/change_reasons.h"
 
 namespace preflight::rules {
@@ -10,8 +11,7 @@ namespace {
 bool is_text(const Value& v, std::string_view text) { return v.is_string() && v.as_string() == text; }
 
 bool is_one_of(const FieldChange& c, std::initializer_list<std::string_view> architectures) {
-  return c.launch.has_model() &&
-         std::ranges::any_of(architectures, [&](std::string_view a) { return c.launch.model().has_architecture(a); });
+  return c.launch.has_model() && has_class(c.launch.model(), architectures);
 }
 
 bool is_llama4(const FieldChange& c) { return is_one_of(c, {"Llama4ForConditionalGeneration", "Llama4ForCausalLM"}); }

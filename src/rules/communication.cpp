@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "src/facts/has_class.h"
 #include "src/facts/kinds.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
@@ -49,22 +50,18 @@ std::optional<Finding> overlap(const LaunchFacts& f) {
   return Finding{.message = fmt::format("intel_xpu over {} GPUs with the overlap schedule on", f.tp())};
 }
 
-bool has_class(const LaunchFacts& f, std::initializer_list<std::string_view> classes) {
-  return std::ranges::any_of(classes, [&](std::string_view name) { return f.model().has_architecture(name); });
-}
-
 // Before 0.5.20 a class shares out its prompts itself, or is on a list of those that the runner does it for.
 bool class_shares_prompts(const LaunchFacts& f) {
   if (f.since(20)) return true;
-  if (has_class(f, {"Qwen3MoeForCausalLM"})) return true;
+  if (has_class(f.model(), {"Qwen3MoeForCausalLM"})) return true;
   if (f.since(13) && f.on(Field::enable_prefill_context_parallel) &&
-      has_class(f, {"DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM"}))
+      has_class(f.model(), {"DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM"}))
     return true;
   const bool by_runner = f.since(14) && f.env_on("SGLANG_ENABLE_CP_V2");
   const auto given = f.launch().env.find("SGLANG_ENABLE_CP_V2");
-  const bool listed =
-      f.since(16) && given == f.launch().env.end() &&
-      has_class(f, {"DeepseekV3ForCausalLM", "GptOssForCausalLM", "MiMoV2ForCausalLM", "MiMoV2FlashForCausalLM"});
+  const bool listed = f.since(16) && given == f.launch().env.end() &&
+                      has_class(f.model(), {"DeepseekV3ForCausalLM", "GptOssForCausalLM", "MiMoV2ForCausalLM",
+                                            "MiMoV2FlashForCausalLM"});
   return by_runner || listed;
 }
 
@@ -87,8 +84,8 @@ std::optional<Finding> shared_prompts(const LaunchFacts& f) {
 // Classes whose layers are run in two halves of a batch.
 std::optional<Finding> two_batches(const LaunchFacts& f) {
   if (!f.on(Field::enable_two_batch_overlap) || f.attention_dp() <= 1) return std::nullopt;
-  if (!has_class(f, {"DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM", "Qwen3MoeForCausalLM", "MiMoV2ForCausalLM",
-                     "MiMoV2FlashForCausalLM"}))
+  if (!has_class(f.model(), {"DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM", "Qwen3MoeForCausalLM",
+                             "MiMoV2ForCausalLM", "MiMoV2FlashForCausalLM"}))
     return std::nullopt;
   return Finding{.message = "--enable-two-batch-overlap plans its stages by the properties of a CUDA device"};
 }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "src/facts/has_class.h"
 #include "src/facts/kinds.h"
 #include "src/python/network_address.h"
 #include "src/rules/families.h"
@@ -126,10 +127,6 @@ std::optional<Finding> streams_to_other_devices(const LaunchFacts& f) {
                  .remedies = {in_words("a local copy of the model as --model-path")}};
 }
 
-bool has_class(const ModelFacts& m, std::initializer_list<std::string_view> names) {
-  return std::ranges::any_of(m.architectures,
-                             [&](const std::string& a) { return std::ranges::find(names, a) != names.end(); });
-}
 bool loads_by_layer(const LaunchFacts& f) {
   return has_class(f.model(), {"TorchNativeLlamaForCausalLM", "TorchNativePhi3ForCausalLM"});
 }

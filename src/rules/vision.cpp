@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "src/facts/has_class.h"
 #include "src/facts/kinds.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
@@ -15,11 +16,9 @@ namespace {
 // Whether a class leaves its tower out. Most build it with --language-only, too, and skip its weights alone.
 bool tower_left_out(const LaunchFacts& f) {
   if (f.on(Field::language_model_only)) return true;
-  constexpr std::array<std::string_view, 4> kClasses = {"DotsVLMForCausalLM", "KimiK3ForConditionalGeneration",
-                                                        "Glm5NextForConditionalGeneration",
-                                                        "MuseSparkForConditionalGeneration"};
   return f.on(Field::language_only) &&
-         std::ranges::any_of(kClasses, [&](std::string_view name) { return f.model().has_architecture(name); });
+         has_class(f.model(), {"DotsVLMForCausalLM", "KimiK3ForConditionalGeneration",
+                               "Glm5NextForConditionalGeneration", "MuseSparkForConditionalGeneration"});
 }
 
 // Gemma 3 and Llama 4 need --enable-multimodal, and SGLang's is_multimodal says so already.
@@ -52,11 +51,10 @@ std::optional<Finding> vision_head_size(const LaunchFacts& f) {
 
 // Qwen3-VL's tower and its heirs ask for no platform; other towers look for CUDA first.
 std::optional<Finding> graph_of_tower(const LaunchFacts& f) {
-  constexpr std::array<std::string_view, 5> kClasses = {
-      "Qwen3VLForConditionalGeneration", "Qwen3VLMoeForConditionalGeneration", "Qwen3OmniMoeForConditionalGeneration",
-      "Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForConditionalGeneration"};
   if (!tower_runs(f) || !f.env_on("SGLANG_VIT_ENABLE_CUDA_GRAPH")) return std::nullopt;
-  if (std::ranges::none_of(kClasses, [&](std::string_view name) { return f.model().has_architecture(name); }))
+  if (!has_class(f.model(), {"Qwen3VLForConditionalGeneration", "Qwen3VLMoeForConditionalGeneration",
+                             "Qwen3OmniMoeForConditionalGeneration", "Qwen3_5ForConditionalGeneration",
+                             "Qwen3_5MoeForConditionalGeneration"}))
     return std::nullopt;
   return Finding{.message = "SGLANG_VIT_ENABLE_CUDA_GRAPH is set, and this model's vision tower makes a CUDA graph"};
 }

@@ -1,11 +1,10 @@
 // WP: models whose layers see the whole prompt, not only what stands before a token.
-#include <algorithm>
-#include <array>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "preflight/sizing.h"
+#include "src/facts/has_class.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
 #include "src/rules/remedy_words.h"
@@ -13,22 +12,15 @@
 namespace preflight::rules {
 namespace {
 
-template <std::size_t N>
-bool is_one_of(const ModelFacts& model, const std::array<std::string_view, N>& classes) {
-  return std::ranges::any_of(classes, [&](std::string_view name) { return model.has_architecture(name); });
-}
-
 // srt/models/bert.py and roberta.py.
 bool is_bert(const LaunchFacts& f) {
-  constexpr std::array<std::string_view, 5> kClasses = {"BertModel", "BertForSequenceClassification", "Contriever",
-                                                        "XLMRobertaModel", "XLMRobertaForSequenceClassification"};
-  return is_one_of(f.model(), kClasses);
+  return has_class(f.model(), {"BertModel", "BertForSequenceClassification", "Contriever", "XLMRobertaModel",
+                               "XLMRobertaForSequenceClassification"});
 }
 
 // Layers of type ENCODER_ONLY.
 bool is_encoder(const LaunchFacts& f) {
-  constexpr std::array<std::string_view, 2> kOthers = {"Lfm2BidirectionalModel", "EmbeddingGemma2Model"};
-  return is_bert(f) || is_one_of(f.model(), kOthers);
+  return is_bert(f) || has_class(f.model(), {"Lfm2BidirectionalModel", "EmbeddingGemma2Model"});
 }
 
 // Layers of type DECODER_BIDIRECTIONAL: EmbeddingGemma's.
