@@ -65,6 +65,18 @@ std::int64_t ranks_of(const Launch& launch) {
   return std::max<std::int64_t>(ranks, 1);
 }
 
+// The devices that the launch's ranks take, in their order, as far as there are so many.
+std::vector<std::size_t> devices_of_ranks(const Launch& launch, std::size_t devices) {
+  const std::int64_t step = std::max<std::int64_t>(integer(launch, Field::gpu_id_step, 1), 1);
+  const std::int64_t first = std::max<std::int64_t>(integer(launch, Field::base_gpu_id, 0), 0);
+  std::vector<std::size_t> out;
+  for (std::int64_t gpu = first, rank = 0; gpu < static_cast<std::int64_t>(devices) && rank < ranks_of(launch);
+       gpu = integer::bounded_plus(gpu, step), ++rank) {
+    out.push_back(static_cast<std::size_t>(gpu));
+  }
+  return out;
+}
+
 // More ranks than cards, as `check` says it; "" where they suffice.
 std::string too_few_cards(const PreparedLaunch* prepared) {
   if (prepared == nullptr || !prepared->launch.accepted()) return "";
@@ -213,15 +225,12 @@ std::optional<Examined> near_cards(const facts::VisibleDevices& visible, const L
   if (launch.args.raw.empty()) return std::nullopt;
   const Value& given = launch.args[Field::numa_node];
   if (!given.is_list()) return std::nullopt;
-  const std::int64_t step = std::max<std::int64_t>(integer(launch, Field::gpu_id_step, 1), 1);
-  const std::int64_t least = std::max<std::int64_t>(integer(launch, Field::base_gpu_id, 0), 0);
   const auto known = std::min(visible.numa_nodes.size(), given.as_list().size());
   std::string far;
   bool told = false;
-  for (std::int64_t gpu = least, rank = 0; gpu < static_cast<std::int64_t>(known) && rank < ranks_of(launch);
-       gpu += step, ++rank) {
-    const Value& node = given.as_list()[static_cast<std::size_t>(gpu)];
-    const int own = visible.numa_nodes[static_cast<std::size_t>(gpu)];
+  for (const std::size_t gpu : devices_of_ranks(launch, known)) {
+    const Value& node = given.as_list()[gpu];
+    const int own = visible.numa_nodes[gpu];
     if (own < 0 || !node.is_int()) continue;
     told = true;
     if (node.as_int() == own) continue;
@@ -238,13 +247,12 @@ std::optional<Examined> balanced_cards(const facts::VisibleDevices& visible, con
   if (!python::environment_bool(launch.env, "SGLANG_ENABLE_TP_MEMORY_INBALANCE_CHECK", true) ||
       integer(launch, Field::tp_size, 1) < 2 || integer(launch, Field::nnodes, 1) > 1)
     return std::nullopt;
-  const std::int64_t step = std::max<std::int64_t>(integer(launch, Field::gpu_id_step, 1), 1);
-  const std::int64_t first = std::max<std::int64_t>(integer(launch, Field::base_gpu_id, 0), 0);
+  const std::vector<std::size_t> own = devices_of_ranks(launch, visible.devices.size());
+  if (own.empty() || static_cast<std::int64_t>(own.size()) < ranks_of(launch)) return std::nullopt;  // PL001
   const DeviceFacts* least = nullptr;
   const DeviceFacts* most = nullptr;
-  for (std::int64_t gpu = first, rank = 0; rank < ranks_of(launch); gpu += step, ++rank) {
-    if (gpu >= static_cast<std::int64_t>(visible.devices.size())) return std::nullopt;  // PL001
-    const DeviceFacts& device = visible.devices[static_cast<std::size_t>(gpu)];
+  for (const std::size_t gpu : own) {
+    const DeviceFacts& device = visible.devices[gpu];
     if (device.memory_mib <= 0) return std::nullopt;
     if (least == nullptr || device.memory_mib < least->memory_mib) least = &device;
     if (most == nullptr || device.memory_mib > most->memory_mib) most = &device;
