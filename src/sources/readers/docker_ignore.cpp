@@ -29,16 +29,26 @@ Parts parts_of(std::string_view path) {
   return out;
 }
 
-// Whether the pattern fits the path, or a folder that it stands in.
-bool fits(const Parts& pattern, std::size_t i, const Parts& path, std::size_t k) {
-  if (i == pattern.size()) return k > 0;
-  if (pattern[i] == "**") {
-    for (std::size_t next = k; next <= path.size(); ++next) {
-      if (fits(pattern, i + 1, path, next)) return true;
+// Whether the pattern fits the path, or a folder that it stands in. Where a part does not fit, the last ** takes one
+// folder more; those before it need not be tried again.
+bool fits(const Parts& pattern, const Parts& path) {
+  std::optional<std::size_t> behind_stars;
+  std::size_t taken = 0;  // by the last **, and what stands before it
+  for (std::size_t i = 0, k = 0;;) {
+    if (i == pattern.size() && k > 0) return true;
+    if (i < pattern.size() && pattern[i] == "**") {
+      behind_stars = ++i;
+      taken = k;
+    } else if (i < pattern.size() && k < path.size() && fnmatch(pattern[i].c_str(), path[k].c_str(), 0) == 0) {
+      ++i;
+      ++k;
+    } else if (behind_stars && taken < path.size()) {
+      i = *behind_stars;
+      k = ++taken;
+    } else {
+      return false;
     }
-    return false;
   }
-  return k < path.size() && fnmatch(pattern[i].c_str(), path[k].c_str(), 0) == 0 && fits(pattern, i + 1, path, k + 1);
 }
 
 std::string_view trimmed(std::string_view line) {
@@ -66,7 +76,7 @@ std::optional<std::string> left_out_of_image(std::string_view dockerfile, const 
     if (line.empty() || line.front() == '#') continue;
     const bool brings_back = line.front() == '!';
     if (brings_back) line = trimmed(line.substr(1));
-    if (!fits(parts_of(line), 0, whole, 0)) continue;
+    if (!fits(parts_of(line), whole)) continue;
     out = brings_back ? std::nullopt : std::optional(fmt::format("{}:{}", name, number));
   }
   return out;
