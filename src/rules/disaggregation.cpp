@@ -17,6 +17,10 @@
 namespace preflight::rules {
 namespace {
 
+bool is_disaggregated(const LaunchFacts& f) {
+  return !f.text(Field::disaggregation_mode).empty() && !f.is(Field::disaggregation_mode, "null");
+}
+
 // Where the option is not given, once the pool is there (kv_cache_builder.py, resolve_decode_retraction_backup).
 bool backs_up_in_host_pool(const LaunchFacts& f) {
   if (f.is(Field::disaggregation_decode_retraction_backup, "host_pool")) return true;
@@ -40,7 +44,7 @@ std::optional<HostPool> host_pool(const LaunchFacts& f) {
   const auto sheet = sheet_of(f);
   if (!sheet || !sheet->fits() || sheet->window_tokens > 0 || sheet->state_gib > 0) return std::nullopt;
   const auto each = static_cast<double>(sheet->cost.bytes_per_token);
-  const auto page = static_cast<double>(std::max<std::int64_t>(1, f.integer(Field::page_size, 1)));
+  const auto page = static_cast<double>(f.page_size());
   const auto device = static_cast<double>(sheet->tokens);
   const double tokens = size > 0 ? std::floor(size * 1e9 / each) : std::floor(device * ratio);
   return HostPool{(std::floor(tokens / page) + 1) * page * each, device * each};
@@ -49,16 +53,15 @@ std::optional<HostPool> host_pool(const LaunchFacts& f) {
 }  // namespace
 
 std::optional<Finding> transfer_backend(const LaunchFacts& f) {
-  const bool disaggregated = !f.text(Field::disaggregation_mode).empty() && !f.is(Field::disaggregation_mode, "null");
-  if (!disaggregated || f.one_of(Field::disaggregation_transfer_backend, {"nixl", "ascend", "mori"}))
+  if (!is_disaggregated(f) || f.one_of(Field::disaggregation_transfer_backend, {"nixl", "ascend", "mori"}))
     return std::nullopt;
   return Finding{.message = fmt::format("disaggregation over {}: on XPU nixl is the tested transfer backend",
                                         f.text(Field::disaggregation_transfer_backend))};
 }
 
 std::optional<Finding> transfer_of_others(const LaunchFacts& f) {
-  const bool disaggregated = !f.text(Field::disaggregation_mode).empty() && !f.is(Field::disaggregation_mode, "null");
-  if (!disaggregated || !f.one_of(Field::disaggregation_transfer_backend, {"ascend", "mori"})) return std::nullopt;
+  if (!is_disaggregated(f) || !f.one_of(Field::disaggregation_transfer_backend, {"ascend", "mori"}))
+    return std::nullopt;
   const bool ascend = f.is(Field::disaggregation_transfer_backend, "ascend");
   return Finding{.message = fmt::format("--disaggregation-transfer-backend {} needs the package {}",
                                         f.text(Field::disaggregation_transfer_backend),

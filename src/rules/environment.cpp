@@ -86,9 +86,8 @@ std::string staging_refused(const LaunchFacts& f) {
   if (f.before(17) || !f.is(Field::disaggregation_mode, "prefill")) return "";
   const std::int64_t given = f.integer(Field::chunked_prefill_size, 0);
   const std::int64_t chunk = given == 0 ? 8192 : given;
-  const std::int64_t page = std::max<std::int64_t>(1, f.integer(Field::page_size, 1));
-  if (chunk <= 0 || chunk % page != 0) {
-    return fmt::format("--chunked-prefill-size {} is no positive multiple of the page size, {}", given, page);
+  if (chunk <= 0 || chunk % f.page_size() != 0) {
+    return fmt::format("--chunked-prefill-size {} is no positive multiple of the page size, {}", given, f.page_size());
   }
   const bool staged = f.since(18) && f.is(Field::disaggregation_transfer_backend, "mooncake");
   return f.pp() > 1 && !staged ? fmt::format("--pp-size {} is not staged", f.pp()) : "";

@@ -348,9 +348,6 @@ std::optional<Finding> cuda_only_method(const LaunchFacts& f) {
   return Finding{.message = "--quantization humming compiles its kernels for NVIDIA GPUs"};
 }
 
-// What a checkpoint's hf_quant_config.json names and the release makes nothing of; null where it is read, or none.
-const Value* unread_algorithm(const ModelFacts& m) { return m.hf_config.find("hf_quant_config.json is not read"); }
-
 bool asks_modelopt(const ModelFacts& m) {
   if (!m.quantization) return false;
   return has_quantization(m, "modelopt") || has_quantization(m, "modelopt_fp8") ||

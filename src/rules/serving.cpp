@@ -71,6 +71,7 @@ std::optional<Finding> memory_saver(const LaunchFacts& f) {
 
 // Whether the experts get adapters; where the adapters themselves decide, the runner asks for it.
 bool adapts_experts(const LaunchFacts& f) {
+  if (!f.on(Field::enable_lora) || routed_experts(f.model()) == 0) return false;
   if (f.text(Field::moe_runner_backend).starts_with("lora_")) return true;
   const Value& modules = f[Field::lora_target_modules];
   if (!modules.is_list()) return false;
@@ -83,7 +84,6 @@ bool adapts_experts(const LaunchFacts& f) {
 }
 
 std::optional<Finding> adapters_of_experts(const LaunchFacts& f) {
-  if (!f.on(Field::enable_lora) || routed_experts(f.model()) == 0) return std::nullopt;
   if (!adapts_experts(f)) return std::nullopt;
   return Finding{.message = fmt::format("adapters of experts in {}", f.release().text())};
 }
@@ -103,9 +103,8 @@ std::optional<Finding> adapters_of_groups(const LaunchFacts& f) {
                  .remedies = {to_give("--lora-backend", {"triton"})}};
 }
 
-std::optional<Finding> adapted_experts(const LaunchFacts& f) {
-  if (!f.on(Field::enable_lora) || !f.is(Field::lora_backend, "triton_v2")) return std::nullopt;
-  if (routed_experts(f.model()) == 0 || !adapts_experts(f)) return std::nullopt;
+std::optional<Finding> experts_on_second_backend(const LaunchFacts& f) {
+  if (!f.is(Field::lora_backend, "triton_v2") || !adapts_experts(f)) return std::nullopt;
   Finding finding{.message = "adapters of experts on --lora-backend triton_v2, which has them for NVIDIA GPUs alone"};
   Remedy other = to_give("--lora-backend", {"csgmv", "triton"});
   if (f.text(Field::moe_runner_backend).starts_with("lora_"))
@@ -426,7 +425,7 @@ const Rule kRules[] = {
      .source = "sglang/srt/lora/layers.py: FusedMoEWithLoRA; sglang/srt/lora/moe/runner.py",
      .device = "xpu",
      .since = v0_5(23),
-     .check = adapted_experts,
+     .check = experts_on_second_backend,
      .fires_on = {{{.model = "qwen3-30b-a3b",
                     .args = "--device xpu --tp-size 4 --enable-lora --max-lora-rank 16 --lora-target-modules all "
                             "--lora-backend triton_v2 --moe-runner-backend lora_triton"},
