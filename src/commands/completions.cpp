@@ -1,5 +1,5 @@
 // `completions`, `manual`: the program's command line, written for a shell and for man. Tested by
-// tests/completions_test.cpp.
+// tests/shells/completions_test.py.
 #include <string>
 
 #include <CLI/CLI.hpp>

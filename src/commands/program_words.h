@@ -1,5 +1,5 @@
 // The program's command line as words: read from the parser that reads the options, and from the tables their values
-// come from. Tested by tests/completions_test.cpp.
+// come from. Tested by tests/shells/completions_test.py.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // Completion scripts: every command, option and value of the program, and SGLang's own options behind `--`.
 //
-// The scripts hold all words and start nothing: completing costs no process. Tested by tests/completions_test.cpp,
-// which lets the shells complete.
+// The scripts hold all words and start nothing: completing costs no process. Tested by
+// tests/shells/completions_test.py, which lets the shells complete.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Bash 4 and later, without the package bash-completion. Tested by tests/completions_test.cpp.
+// Bash 4 and later, without the package bash-completion. Tested by tests/shells/completions_test.py.
 #include <map>
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // fish 3: its own `complete` for our options; a function for SGLang's, because behind -- fish knows no options. Tested
-// by tests/completions_test.cpp.
+// by tests/shells/completions_test.py.
 #include <map>
 
 #include <fmt/format.h>

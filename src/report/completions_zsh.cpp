@@ -1,4 +1,4 @@
-// zsh's own _arguments, one list of specifications a command. Tested by tests/completions_test.cpp.
+// zsh's own _arguments, one list of specifications a command. Tested by tests/shells/completions_test.py.
 #include <fmt/format.h>
 
 #include "src/base/shell_words.h"

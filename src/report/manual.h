@@ -1,4 +1,5 @@
-// The manual page xpu-preflight(1) as troff, from the words of the command line. Tested by tests/completions_test.cpp.
+// The manual page xpu-preflight(1) as troff, from the words of the command line. Tested by
+// tests/shells/completions_test.py.
 #pragma once
 
 #include <string>
