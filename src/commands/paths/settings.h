@@ -11,7 +11,7 @@ namespace preflight::commands {
 
 struct SettingsText {
   std::string_view text;
-  std::string_view name = {};  // of the file; may be empty
+  std::string name = {};  // of the file; may be empty; kept here, for callers choose between two
 };
 
 // Told once, on standard error: names that none of the texts has, and settings without which each of them says the
