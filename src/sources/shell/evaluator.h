@@ -56,6 +56,8 @@ class ShellEvaluator {
     std::shared_ptr<const FileText> whole = {};
   };
   class WordMaker;
+  class Parameter;
+  class Braces;
 
   // Keeps apart what is taken while it lives; `passes_on`: what is made around it depends on that, too.
   class Taking {
@@ -174,8 +176,7 @@ class ShellEvaluator {
   std::vector<ShellWord> expand(const Word& word);
   ShellWord expand_single(const Word& word);  // without splitting: an assignment, a case's subject
   void expand_part(const Part& part, WordMaker& out);
-  void expand_parameter(const Part& part, WordMaker& out);
-  [[nodiscard]] std::size_t values_of(const Part& part) const;
+  void expand_parameter(const Part& part, WordMaker& out);  // parameter.cpp
   void take_default(const std::string& name, std::optional<std::string> value, std::size_t at,
                     TakenWhy why = TakenWhy::kNotSet);
   Variables::const_iterator given_for(const std::string& substitution);
@@ -204,6 +205,8 @@ class ShellEvaluator {
   std::optional<ShellText> replaced(const ShellText& value, const Part& part);
   std::optional<ShellText> replaced_by_pattern(const ShellText& value, const std::string& pattern,
                                                const std::string& text, std::string_view op);
+
+  // braces.cpp
   std::vector<Parts> braces(const Parts& parts);
 
   // builtins.cpp

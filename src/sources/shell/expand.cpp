@@ -1,7 +1,6 @@
-// Words from their pieces: parameters, arrays, splitting, braces, patterns. Tested by tests/shell_test.cpp.
+// Words from their pieces: values, arrays, splitting, patterns. Tested by tests/shell_test.cpp.
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <functional>
 #include <utility>
 
@@ -13,6 +12,7 @@
 #include "src/sources/shell/evaluator.h"
 #include "src/sources/shell/parser.h"
 #include "src/sources/shell/word_maker.h"
+#include "src/sources/shell/written_number.h"
 
 namespace preflight::sources {
 namespace {
@@ -48,19 +48,6 @@ bool is_shown_as(std::string_view text, std::string_view pattern) {
   return text.size() > pattern.size() && text.ends_with(pattern);
 }
 
-// 08, -01: {08..10} pads what it counts.
-bool has_zero(std::string_view number) {
-  if (number.starts_with('-')) number.remove_prefix(1);
-  return number.size() > 1 && number[0] == '0';
-}
-
-std::optional<int> small_number(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 // Arithmetic with the value of each NAME[subscript] in its place; none where one is not known, or is assigned.
 std::optional<std::string> with_items(
     std::string text,
@@ -85,13 +72,6 @@ std::optional<std::string> with_items(
     open = name + shown.size();
   }
   return text;
-}
-
-bool is_small_letter(char c) { return c >= 'a' && c <= 'z'; }
-
-// $1 and its kin.
-bool is_argument(std::string_view name) {
-  return !name.empty() && name != "0" && name.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 }  // namespace
@@ -307,227 +287,6 @@ void ShellEvaluator::insert_all(const std::vector<ShellText>& values, const Part
   }
 }
 
-// How many values ${NAME[@]} or $@ goes through.
-std::size_t ShellEvaluator::values_of(const Part& part) const {
-  if (part.subscript.empty()) return state_.arguments.size();
-  const ShellValue* value = state_.find(part.name);
-  return value == nullptr ? 0 : value->items.size();
-}
-
-// Nothing, or quotes around nothing.
-static bool is_written_empty(const Parts& parts) {
-  return std::ranges::all_of(parts,
-                             [](const Part& part) { return part.kind == Part::Kind::kText && part.begin == part.end; });
-}
-
-void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
-  const std::size_t origin = outer(part.begin);
-  if (const std::string referred = referred_by(part.name); referred != part.name) {
-    if (part.prefix == '!' && part.subscript.empty()) return insert({referred}, part, out);
-    Part other = part;
-    other.name = referred;
-    return expand_parameter(other, out);
-  }
-  const std::string all(text_.script->text.substr(part.begin, part.end - part.begin));
-  const auto unknown = [&](std::string message) {
-    out.open();
-    out.put_unknown({0, std::move(message), origin});
-  };
-  const auto given = start_.given.find(all);
-  if (given != start_.given.end()) return insert({given->second}, part, out);
-  const auto set = start_.given.find(part.name);
-
-  // What stands in where nothing sets it: as written, where it is more than names and text.
-  const auto without = [&](const std::string& name, char op) {
-    const std::size_t from = 2 + part.name.size() + part.op.size();
-    if (op == '+' || all.size() <= from) return take_default(name, std::nullopt, origin);
-    const bool plain = std::ranges::all_of(part.argument, [](const Part& piece) {
-      return piece.kind == Part::Kind::kText || piece.kind == Part::Kind::kDecoded ||
-             (piece.kind == Part::Kind::kParameter && piece.argument.empty());
-    });
-    const ShellText made = plain ? expand_text(part.argument) : ShellText{};
-    const bool known = plain && made.unknowns.empty();
-    take_default(name, known ? made.text : all.substr(from, all.size() - from - 1), origin);
-  };
-
-  // Several values.
-  const bool every = part.name == "@" || part.name == "*" || part.subscript == "@" || part.subscript == "*";
-  const bool slices = part.op.size() > 1 && part.op[0] == ':' && std::string_view("-=?+").find(part.op[1]) > 3;
-  const bool changes = !part.op.empty() && std::string_view("#%/,^").find(part.op[0]) != std::string_view::npos;
-  if (every && (part.op.empty() || slices || (changes && part.prefix == '\0')) && part.prefix != '!') {
-    if (set != start_.given.end()) {
-      Part split = part;
-      split.quoted = false;
-      if (part.prefix == '#') {  // as many as the words that are given
-        std::size_t count = 0;
-        bool inside = false;
-        for (const char c : set->second) {
-          count += !inside && !blank_or_line(c) ? 1 : 0;
-          inside = !blank_or_line(c);
-        }
-        return insert({std::to_string(count)}, part, out);
-      }
-      return insert({set->second}, split, out);
-    }
-    std::vector<ShellText> values;
-    if (!spend(values_of(part))) return;
-    if (part.subscript.empty()) {
-      if (!state_.arguments_known) {
-        state_.asked_for_arguments = true;
-        return unknown(fmt::format("\"${}\" is what this is started with, and not known here; give it with {}",
-                                   part.name, how_to_set(part.name)));
-      }
-      values = state_.arguments;
-    } else if (const ShellValue* value = state_.find(part.name)) {
-      if (value->is_array) {
-        for (const auto& [key, item] : value->items) values.push_back(item);
-      } else {
-        values.push_back(value->text);
-        if (part.prefix == '#' && !value->text.unknowns.empty()) return insert(value->text, part, out);
-      }
-    } else if (const auto other = lookup(part.name)) {
-      values.push_back(*other);
-    } else if (!state_.variables.contains(part.name) && is_filled_here(part.name)) {
-      take_default(part.name, std::nullopt, origin);
-    } else if (!state_.variables.contains(part.name)) {
-      return unknown(fmt::format("the variable {} is not set; give it with {}", part.name, how_to_set(part.name)));
-    }
-    for (const ShellText& one : values) add_defaults(taken_, one.defaults);
-    const auto hole =
-        std::find_if(values.begin(), values.end(), [](const ShellText& v) { return !v.unknowns.empty(); });
-    const ShellValue* array = part.subscript.empty() ? nullptr : state_.find(part.name);
-    const bool open = array != nullptr && array->open;
-    if (open && hole != values.end() && (part.prefix == '#' || slices)) return insert(*hole, part, out);
-    if (part.prefix == '#') return insert({std::to_string(values.size())}, part, out);
-    if (slices) {
-      const bool positional = part.subscript.empty();
-      const auto variable = state_.variables.find(part.name);
-      const bool keyed = variable != state_.variables.end() && variable->second.attribute == "-A";
-      const bool gaps = array != nullptr && array->is_array && !array->items.empty() &&
-                        array->items.back().first != std::to_string(array->items.size() - 1);
-      if (positional) values.insert(values.begin(), unknown_text("the name of this script", origin));
-      const auto bounds = keyed || gaps ? std::nullopt : slice_bounds(part, values.size(), false);
-      if (!bounds || (positional && bounds->from == 0 && bounds->to > 0))
-        return unknown(fmt::format("{} is not understood; give its value with {}", all, how_to_set(all)));
-      values = {values.begin() + static_cast<std::ptrdiff_t>(bounds->from),
-                values.begin() + static_cast<std::ptrdiff_t>(bounds->to)};
-    }
-    for (ShellText& value : values) {
-      if (!changes) break;
-      auto other = changed(value, part);
-      if (!other) return unknown(fmt::format("{} is not understood; give its value with {}", all, how_to_set(all)));
-      value = std::move(*other);
-    }
-    return insert_all(values, part, part.name == "@" || part.subscript == "@", out);
-  }
-
-  if (part.prefix == '!' && every && part.op.empty() && !part.subscript.empty() && set == start_.given.end()) {
-    spend(values_of(part));
-    if (const auto keys = keys_of(part.name)) return insert_all(*keys, part, part.subscript == "@", out);
-  }
-  if (part.op == "?unclear" || (every && part.op != ":-" && part.op != "-" && part.op != "+" && part.op != ":+") ||
-      (part.prefix == '!' && every)) {
-    return unknown(fmt::format("{} is not understood; give its value with {}", all, how_to_set(all)));
-  }
-  std::optional<ShellText> value;
-  if (every) {  // ${A[@]+"${A[@]}"}: set or not is all that counts
-    const ShellValue* array = state_.find(part.name);
-    if (array != nullptr && !array->is_array) value = array->text;
-    if (array != nullptr && array->is_array && !array->items.empty()) value = array->items.front().second;
-    if (!part.subscript.empty() && array == nullptr) value = lookup(part.name);
-    if (part.subscript.empty() && !state_.arguments_known) without("$" + part.name, part.op.back());
-    if (part.subscript.empty() && !state_.arguments.empty()) value = state_.arguments.front();
-  } else {
-    const bool item = !part.subscript.empty() && set == start_.given.end();
-    std::string why;
-    const std::string key = item ? subscript_of(part.name, part.subscript, &why) : std::string();
-    if (item && key.empty() && (state_.find(part.name) != nullptr || !state_.variables.contains(part.name))) {
-      const ShellValue* array = state_.find(part.name);
-      const bool whole = array != nullptr && !array->is_array && !array->text.unknowns.empty();
-      if (whole) return insert(array->text, part, out);
-      return unknown(!why.empty() ? why
-                                  : fmt::format("{0}[{1}] is not known; give it with {2}", part.name, part.subscript,
-                                                how_to_set(fmt::format("${{{}[{}]}}", part.name, part.subscript))));
-    }
-    if (item) spend(values_of(part) / 8);
-    value = item ? scalar(part.name, key) : lookup(part.name);
-    if (item && key == "0" && part.name == "BASH_SOURCE") value = own_name(part.name);
-  }
-  if (value && !value->unknowns.empty() && value->unknowns.front().place == Unknown::Place::kFile &&
-      own_name(part.name))
-    take_default("$0", start_.own_file, origin, TakenWhy::kPlace);
-  const bool takes = !part.op.empty() && (part.op.back() == '-' || part.op.back() == '+');
-  if (!state_.arguments_known && !takes && (is_argument(part.name) || part.name == "#"))
-    state_.asked_for_arguments = true;
-  if (value) add_defaults(taken_, value->defaults);
-  if (value && part.prefix == '!') {
-    if (!value->unknowns.empty()) return insert(*value, part, out);
-    value = lookup(value->text);
-  }
-  const std::string not_set =
-      fmt::format("the variable {} is not set; give it with {}", part.name, how_to_set(part.name));
-  if (part.prefix == '#') {
-    if (!value) return unknown(not_set);
-    if (!value->unknowns.empty()) return insert(*value, part, out);
-    return insert({std::to_string(value->text.size())}, part, out);
-  }
-  const bool past_the_last = !value && is_argument(part.name) && state_.arguments_known && !state_.arguments_of_start;
-  if (part.op.empty() && past_the_last && !state_.exits_on_unset) return insert({}, part, out);
-  if (part.op.empty()) return value ? insert(*value, part, out) : unknown(not_set);
-  if (slices && value && value->unknowns.empty()) {
-    if (const auto bounds = slice_bounds(part, value->text.size(), true))
-      return insert(slice(*value, bounds->from, bounds->to), part, out);
-    return unknown(fmt::format("{} is not understood; give its value with {}", all, how_to_set(all)));
-  }
-  if (slices) return value ? insert(*value, part, out) : unknown(not_set);
-
-  const bool colon = part.op[0] == ':';
-  const char op = colon ? part.op[1] : part.op[0];
-  const bool asks_instead = op != '+' && !every && is_written_empty(part.argument) &&
-                            start_.asked_empty.contains((is_argument(part.name) ? "$" : "") + part.name);
-  if (!state_.arguments_known && (op == '-' || op == '+') && is_argument(part.name) && set == start_.given.end()) {
-    if (shifting_ > 0) return unknown(value->unknowns.front().message);
-    if (asks_instead)
-      return unknown(fmt::format("${} is not given here; give it with {}", part.name, how_to_set(part.name)));
-    without("$" + part.name, op);
-    value.reset();
-  }
-  const bool has = value && !(colon && value->text.empty());
-  const bool stands_in = !has && (op == '-' || op == '=' || op == '+') && part.subscript.empty() && !every;
-  const bool defaults_to_nothing = value && value->defaults != nullptr && value->defaults->contains(part.name);
-  const bool open = !value && !state_.variables.contains(part.name) && shell_name_start(part.name.front());
-  if (stands_in && open && asks_instead) return unknown(not_set);
-  if (stands_in && (open || (defaults_to_nothing && op != '+'))) without(part.name, op);
-  if (op == '?' && !has)
-    state_.may_end.emplace(fmt::format("unless {} is not set at line {}", part.name, line_of(outer(part.begin))), 0);
-  if (op == '?') return has ? insert(*value, part, out) : unknown(not_set);
-  if ((op == '-' || op == '=') && has) return insert(*value, part, out);
-  if (op == '+' && !has) return;
-  if (op == '+' && value->unknowns.size() == 1 && value->text.size() == 1) return insert(*value, part, out);  // set?
-  if (op == '-' || op == '=' || op == '+') {
-    for (Part piece : part.argument) {
-      piece.quoted = piece.quoted || part.quoted;
-      const bool splits = piece.kind == Part::Kind::kText && !piece.quoted && !out.single;
-      if (splits) {  // as the value of a parameter is
-        insert(slice_placed(piece.begin, piece.end), piece, out);
-      } else {
-        expand_part(piece, out);
-      }
-    }
-    if (op == '=' && !part.argument.empty()) {
-      ShellText text = expand_text(part.argument);
-      add_defaults(text.defaults, taken_);
-      remember(part.name, {.text = std::move(text)}, false, nullptr);
-    }
-    return;
-  }
-  if (!value) {
-    return unknown(fmt::format("{}; or with {}", not_set, how_to_set(all)));
-  }
-  if (auto text = changed(*value, part)) return insert(*text, part, out);
-  unknown(fmt::format("{} is not understood; give its value with {}", all, how_to_set(all)));
-}
-
 // ${NAME##pattern}, ${NAME/pattern/text}, ${NAME,,} and their kin; none where that is not followed.
 std::optional<ShellText> ShellEvaluator::changed(const ShellText& value, const Part& part) {
   if (auto own = part_of_own_name(value, part)) return own;
@@ -738,116 +497,6 @@ std::optional<std::int64_t> ShellEvaluator::computed(const ShellText& written, s
 }
 
 // --- words ---
-
-// The words that {a,b} and {1..3} make of one, by their pieces.
-std::vector<Parts> ShellEvaluator::braces(const Parts& parts) {
-  const std::string& text = text_.script->text;
-  struct Sign {
-    std::size_t part;
-    std::size_t at;
-  };
-  const auto cut = [&](Sign from, Sign to) {  // what stands between the two signs
-    Parts out;
-    for (std::size_t p = from.part; p <= to.part && p < parts.size(); ++p) {
-      Part piece = parts[p];
-      if (p == from.part && piece.kind == Part::Kind::kText) piece.begin = std::max(piece.begin, from.at);
-      if (p == to.part) {
-        if (to.at == 0) break;
-        if (piece.kind == Part::Kind::kText) piece.end = std::min(piece.end, to.at);
-      }
-      if (piece.kind == Part::Kind::kText && !piece.quoted && piece.begin >= piece.end) continue;
-      out.push_back(std::move(piece));
-    }
-    return out;
-  };
-  std::optional<Sign> open;
-  std::vector<Sign> commas;
-  int depth = 0;
-  for (std::size_t p = 0; p < parts.size(); ++p) {
-    if (parts[p].kind != Part::Kind::kText || parts[p].quoted) continue;
-    for (std::size_t i = parts[p].begin; i < parts[p].end; ++i) {
-      const char c = text[i];
-      if (c == '{') {
-        if (depth++ == 0) {
-          open = {p, i};
-          commas.clear();
-        }
-      } else if (c == ',' && depth == 1) {
-        commas.push_back({p, i});
-      } else if (c == '}' && depth > 0 && --depth == 0) {
-        std::vector<Parts> choices;
-        Sign from{open->part, open->at + 1};
-        for (const Sign& comma : commas) {
-          choices.push_back(cut(from, comma));
-          from = {comma.part, comma.at + 1};
-        }
-        if (!commas.empty()) choices.push_back(cut(from, {p, i}));
-        if (commas.empty() && open->part == p) {  // {1..3}
-          const std::string_view inside = std::string_view(text).substr(open->at + 1, i - open->at - 1);
-          const auto dots = inside.find("..");
-          const auto first = dots == std::string_view::npos ? std::nullopt : small_number(inside.substr(0, dots));
-          const auto last = dots == std::string_view::npos ? std::nullopt : small_number(inside.substr(dots + 2));
-          const bool letters =
-              inside.size() == 4 && dots == 1 && is_small_letter(inside[0]) && is_small_letter(inside[3]);
-          for (int n = 0; letters && n <= std::abs(inside[3] - inside[0]); ++n) {
-            const char letter = static_cast<char>(inside[0] + (inside[0] <= inside[3] ? n : -n));
-            choices.push_back({{.kind = Part::Kind::kDecoded, .begin = open->at, .end = i, .name = {letter}}});
-          }
-          const bool padded = first && last && (has_zero(inside.substr(0, dots)) || has_zero(inside.substr(dots + 2)));
-          const std::size_t width = padded ? std::max(dots, inside.size() - dots - 2) : 0;
-          const bool signs = padded && inside.find('-') != std::string_view::npos;
-          if (first && last && !signs &&
-              std::abs(static_cast<long>(*last) - *first) < static_cast<long>(limits::kBraceWords)) {
-            for (int n = *first;; n += *first <= *last ? 1 : -1) {
-              choices.push_back({{.kind = Part::Kind::kDecoded,
-                                  .begin = open->at,
-                                  .end = i,
-                                  .name = fmt::format("{:0{}}", n, width)}});
-              if (n == *last) break;
-            }
-          } else if (dots != std::string_view::npos && !letters) {
-            choices.push_back({{.kind = Part::Kind::kUnclear,
-                                .begin = open->at,
-                                .end = i + 1,
-                                .name = "braces that are not followed; write the words out"}});
-          }
-        }
-        if (choices.empty()) continue;  // {x}: itself
-        const Parts front = cut({0, 0}, *open);
-        std::vector<Parts> out;
-        if (brace_depth_ >= limits::kBraceDepth) {
-          return {{{.kind = Part::Kind::kUnclear,
-                    .begin = open->at,
-                    .end = i + 1,
-                    .name = "braces that stand for too many words"}}};
-        }
-        ++brace_depth_;
-        const std::vector<Parts> rest = braces(cut({p, i + 1}, {parts.size(), 1}));
-        for (const Parts& choice : choices) {
-          for (const Parts& middle : braces(choice)) {
-            for (const Parts& back : rest) {
-              if (out.size() >= limits::kBraceWords || !spend(front.size() + middle.size() + back.size())) {
-                out.push_back({{.kind = Part::Kind::kUnclear,
-                                .begin = open->at,
-                                .end = i + 1,
-                                .name = "braces that stand for too many words"}});
-                --brace_depth_;
-                return out;
-              }
-              Parts whole = front;
-              whole.insert(whole.end(), middle.begin(), middle.end());
-              whole.insert(whole.end(), back.begin(), back.end());
-              out.push_back(std::move(whole));
-            }
-          }
-        }
-        --brace_depth_;
-        return out;
-      }
-    }
-  }
-  return {parts};
-}
 
 // Where the home directory stands behind '=' in a word that reads as an assignment, which bash fills in; 0: nowhere.
 static std::size_t assigned_tilde(const std::vector<Part>& parts, std::string_view script) {

@@ -1,0 +1,353 @@
+// $NAME and ${NAME…} in words. Tested by tests/shell_test.cpp.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "src/sources/shell/evaluator.h"
+#include "src/sources/shell/word_maker.h"
+
+namespace preflight::sources {
+namespace {
+
+// $1 and its kin.
+bool is_argument(std::string_view name) {
+  return !name.empty() && name != "0" && name.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// Nothing, or quotes around nothing.
+bool is_written_empty(const Parts& parts) {
+  return std::ranges::all_of(parts,
+                             [](const Part& part) { return part.kind == Part::Kind::kText && part.begin == part.end; });
+}
+
+std::size_t words_in(std::string_view text) {
+  std::size_t count = 0;
+  bool inside = false;
+  for (const char c : text) {
+    const bool blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+    count += !inside && !blank ? 1 : 0;
+    inside = !blank;
+  }
+  return count;
+}
+
+}  // namespace
+
+// One parameter and where it goes.
+class ShellEvaluator::Parameter {
+ public:
+  Parameter(ShellEvaluator& shell, const Part& part, WordMaker& out)
+      : shell_(shell),
+        part_(part),
+        out_(out),
+        origin_(shell.outer(part.begin)),
+        all_(shell.text_.script->text.substr(part.begin, part.end - part.begin)),
+        every_(part.name == "@" || part.name == "*" || part.subscript == "@" || part.subscript == "*"),
+        slices_(part.op.size() > 1 && part.op[0] == ':' && std::string_view("-=?+").find(part.op[1]) > 3),
+        changes_(!part.op.empty() && std::string_view("#%/,^").find(part.op[0]) != std::string_view::npos) {}
+
+  void expand() {
+    if (const auto given = shell_.start_.given.find(all_); given != shell_.start_.given.end())
+      return put({given->second});
+    if (every_ && (part_.op.empty() || slices_ || (changes_ && part_.prefix == '\0')) && part_.prefix != '!')
+      return expand_every();
+    if (part_.prefix == '!' && every_ && part_.op.empty() && !part_.subscript.empty() && !is_given()) {
+      shell_.spend(how_many());
+      if (const auto keys = shell_.keys_of(part_.name)) return put_all(*keys);
+    }
+    const bool asks = part_.op == ":-" || part_.op == "-" || part_.op == "+" || part_.op == ":+";
+    if (part_.op == "?unclear" || (every_ && (!asks || part_.prefix == '!'))) return not_understood();
+    if (!(every_ ? find_first() : find_one())) return;
+    note_value();
+    if (value_ && part_.prefix == '!') {
+      if (!value_->unknowns.empty()) return put(*value_);
+      value_ = shell_.lookup(value_->text);
+    }
+    if (part_.prefix == '#') return expand_length();
+    if (part_.op.empty()) return expand_plain();
+    if (slices_) return expand_slice();
+    expand_operator();
+  }
+
+ private:
+  using Texts = std::vector<ShellText>;
+
+  void put(const ShellText& value) { shell_.insert(value, part_, out_); }
+  void put_all(const Texts& values) {
+    shell_.insert_all(values, part_, part_.name == "@" || part_.subscript == "@", out_);
+  }
+  void unknown(std::string message) {
+    out_.open();
+    out_.put_unknown({0, std::move(message), origin_});
+  }
+  void not_understood() {
+    unknown(fmt::format("{} is not understood; give its value with {}", all_, how_to_set(all_)));
+  }
+  void not_set() { unknown(why_not_set()); }
+  [[nodiscard]] std::string why_not_set() const {
+    return fmt::format("the variable {} is not set; give it with {}", part_.name, how_to_set(part_.name));
+  }
+  [[nodiscard]] bool is_given() const { return shell_.start_.given.contains(part_.name); }
+  // That this text sets or unsets it.
+  [[nodiscard]] bool is_touched() const { return shell_.state_.variables.contains(part_.name); }
+  [[nodiscard]] const ShellValue* array() const {
+    return part_.subscript.empty() ? nullptr : shell_.state_.find(part_.name);
+  }
+
+  // How many values ${NAME[@]} or $@ goes through.
+  [[nodiscard]] std::size_t how_many() const {
+    if (part_.subscript.empty()) return shell_.state_.arguments.size();
+    const ShellValue* value = array();
+    return value == nullptr ? 0 : value->items.size();
+  }
+
+  // What stands in where nothing sets it: as written, where it is more than names and text.
+  void stand_in(const std::string& name, char op) {
+    const std::size_t from = 2 + part_.name.size() + part_.op.size();
+    if (op == '+' || all_.size() <= from) return shell_.take_default(name, std::nullopt, origin_);
+    const bool plain = std::ranges::all_of(part_.argument, [](const Part& piece) {
+      return piece.kind == Part::Kind::kText || piece.kind == Part::Kind::kDecoded ||
+             (piece.kind == Part::Kind::kParameter && piece.argument.empty());
+    });
+    const ShellText made = plain ? shell_.expand_text(part_.argument) : ShellText{};
+    const bool known = plain && made.unknowns.empty();
+    shell_.take_default(name, known ? made.text : all_.substr(from, all_.size() - from - 1), origin_);
+  }
+
+  // --- several values ---
+
+  void expand_every() {
+    if (is_given()) {
+      const std::string& given = shell_.start_.given.at(part_.name);
+      if (part_.prefix == '#') return put({std::to_string(words_in(given))});
+      Part split = part_;
+      split.quoted = false;
+      return shell_.insert({given}, split, out_);
+    }
+    if (!shell_.spend(how_many())) return;
+    auto values = values_of_every();
+    if (!values) return;
+    for (const ShellText& one : *values) add_defaults(shell_.taken_, one.defaults);
+    const auto hole = std::ranges::find_if(*values, [](const ShellText& v) { return !v.unknowns.empty(); });
+    const bool open = array() != nullptr && array()->open;
+    if (open && hole != values->end() && (part_.prefix == '#' || slices_)) return put(*hole);
+    if (part_.prefix == '#') return put({std::to_string(values->size())});
+    if (slices_ && !cut(*values)) return not_understood();
+    if (changes_) {
+      for (ShellText& value : *values) {
+        auto other = shell_.changed(value, part_);
+        if (!other) return not_understood();
+        value = std::move(*other);
+      }
+    }
+    put_all(*values);
+  }
+
+  // None where the word is made already.
+  std::optional<Texts> values_of_every() {
+    ShellState& state = shell_.state_;
+    if (part_.subscript.empty()) {
+      if (state.arguments_known) return state.arguments;
+      state.asked_for_arguments = true;
+      unknown(fmt::format("\"${}\" is what this is started with, and not known here; give it with {}", part_.name,
+                          how_to_set(part_.name)));
+      return std::nullopt;
+    }
+    if (const ShellValue* value = array(); value != nullptr && value->is_array) {
+      Texts out;
+      for (const auto& [key, item] : value->items) out.push_back(item);
+      return out;
+    } else if (value != nullptr) {
+      if (part_.prefix != '#' || value->text.unknowns.empty()) return Texts{value->text};
+      put(value->text);
+      return std::nullopt;
+    }
+    if (const auto other = shell_.lookup(part_.name)) return Texts{*other};
+    if (is_touched()) return Texts{};
+    if (!shell_.is_filled_here(part_.name)) {
+      not_set();
+      return std::nullopt;
+    }
+    shell_.take_default(part_.name, std::nullopt, origin_);
+    return Texts{};
+  }
+
+  // ${A[@]:1:2}; false where what it leaves is not known.
+  bool cut(Texts& values) {
+    const bool positional = part_.subscript.empty();
+    const auto variable = shell_.state_.variables.find(part_.name);
+    const bool keyed = variable != shell_.state_.variables.end() && variable->second.attribute == "-A";
+    const ShellValue* array = this->array();
+    const bool gaps = array != nullptr && array->is_array && !array->items.empty() &&
+                      array->items.back().first != std::to_string(array->items.size() - 1);
+    if (positional) values.insert(values.begin(), unknown_text("the name of this script", origin_));
+    const auto bounds = keyed || gaps ? std::nullopt : shell_.slice_bounds(part_, values.size(), false);
+    if (!bounds || (positional && bounds->from == 0 && bounds->to > 0)) return false;
+    values = {values.begin() + static_cast<std::ptrdiff_t>(bounds->from),
+              values.begin() + static_cast<std::ptrdiff_t>(bounds->to)};
+    return true;
+  }
+
+  // --- one value; false where the word is made already ---
+
+  // ${A[@]+"${A[@]}"}: set or not is all that counts.
+  bool find_first() {
+    const ShellState& state = shell_.state_;
+    const ShellValue* array = state.find(part_.name);
+    if (array != nullptr && !array->is_array) value_ = array->text;
+    if (array != nullptr && array->is_array && !array->items.empty()) value_ = array->items.front().second;
+    if (!part_.subscript.empty() && array == nullptr) value_ = shell_.lookup(part_.name);
+    if (part_.subscript.empty() && !state.arguments_known) stand_in("$" + part_.name, part_.op.back());
+    if (part_.subscript.empty() && !state.arguments.empty()) value_ = state.arguments.front();
+    return true;
+  }
+
+  bool find_one() {
+    if (part_.subscript.empty() || is_given()) {
+      value_ = shell_.lookup(part_.name);
+      return true;
+    }
+    std::string why;
+    const std::string key = shell_.subscript_of(part_.name, part_.subscript, &why);
+    const ShellValue* array = this->array();
+    if (key.empty() && (array != nullptr || !is_touched())) {
+      if (array != nullptr && !array->is_array && !array->text.unknowns.empty())
+        put(array->text);
+      else if (!why.empty())
+        unknown(why);
+      else
+        unknown(fmt::format("{0}[{1}] is not known; give it with {2}", part_.name, part_.subscript,
+                            how_to_set(fmt::format("${{{}[{}]}}", part_.name, part_.subscript))));
+      return false;
+    }
+    shell_.spend(how_many() / 8);
+    value_ = shell_.scalar(part_.name, key);
+    if (key == "0" && part_.name == "BASH_SOURCE") value_ = shell_.own_name(part_.name);
+    return true;
+  }
+
+  void note_value() {
+    const bool of_file = value_ && !value_->unknowns.empty() && value_->unknowns.front().place == Unknown::Place::kFile;
+    if (of_file && shell_.own_name(part_.name))
+      shell_.take_default("$0", shell_.start_.own_file, origin_, TakenWhy::kPlace);
+    const bool takes = !part_.op.empty() && (part_.op.back() == '-' || part_.op.back() == '+');
+    if (!shell_.state_.arguments_known && !takes && (is_argument(part_.name) || part_.name == "#"))
+      shell_.state_.asked_for_arguments = true;
+    if (value_) add_defaults(shell_.taken_, value_->defaults);
+  }
+
+  void expand_length() {
+    if (!value_) return not_set();
+    put(value_->unknowns.empty() ? ShellText{std::to_string(value_->text.size())} : *value_);
+  }
+
+  void expand_plain() {
+    const ShellState& state = shell_.state_;
+    const bool past_the_last = !value_ && is_argument(part_.name) && state.arguments_known && !state.arguments_of_start;
+    if (past_the_last && !state.exits_on_unset) return put({});
+    value_ ? put(*value_) : not_set();
+  }
+
+  void expand_slice() {
+    if (!value_) return not_set();
+    if (!value_->unknowns.empty()) return put(*value_);
+    const auto bounds = shell_.slice_bounds(part_, value_->text.size(), true);
+    bounds ? put(slice(*value_, bounds->from, bounds->to)) : not_understood();
+  }
+
+  // --- ${NAME:-…} and its kin ---
+
+  void expand_operator() {
+    const bool colon = part_.op[0] == ':';
+    const char op = colon ? part_.op[1] : part_.op[0];
+    if (!take_stand_in(op, colon)) return;
+    const bool has = value_ && !(colon && value_->text.empty());
+    switch (op) {
+      case '?':
+        if (has) return put(*value_);
+        shell_.state_.may_end.emplace(
+            fmt::format("unless {} is not set at line {}", part_.name, shell_.line_of(shell_.outer(part_.begin))), 0);
+        return not_set();
+      case '-':
+      case '=':
+        return has ? put(*value_) : put_argument(op);
+      case '+':
+        if (!has) return;
+        if (value_->unknowns.size() == 1 && value_->text.size() == 1) return put(*value_);  // set?
+        return put_argument(op);
+      default:
+        return expand_change();
+    }
+  }
+
+  // Notes what stands in for what nothing sets; false where it is asked for instead.
+  bool take_stand_in(char op, bool colon) {
+    const ShellState& state = shell_.state_;
+    const bool argument = is_argument(part_.name);
+    const bool asks_instead = op != '+' && !every_ && is_written_empty(part_.argument) &&
+                              shell_.start_.asked_empty.contains((argument ? "$" : "") + part_.name);
+    if (!state.arguments_known && (op == '-' || op == '+') && argument && !is_given()) {
+      if (shell_.shifting_ > 0 || asks_instead) {
+        unknown(shell_.shifting_ > 0
+                    ? value_->unknowns.front().message
+                    : fmt::format("${} is not given here; give it with {}", part_.name, how_to_set(part_.name)));
+        return false;
+      }
+      stand_in("$" + part_.name, op);
+      value_.reset();
+    }
+    const bool has = value_ && !(colon && value_->text.empty());
+    if (has || (op != '-' && op != '=' && op != '+') || !part_.subscript.empty() || every_) return true;
+    const bool defaults_to_nothing = value_ && value_->defaults != nullptr && value_->defaults->contains(part_.name);
+    const bool open = !value_ && !is_touched() && shell_name_start(part_.name.front());
+    if (open && asks_instead) {
+      not_set();
+      return false;
+    }
+    if (open || (defaults_to_nothing && op != '+')) stand_in(part_.name, op);
+    return true;
+  }
+
+  void put_argument(char op) {
+    for (Part piece : part_.argument) {
+      piece.quoted = piece.quoted || part_.quoted;
+      const bool splits = piece.kind == Part::Kind::kText && !piece.quoted && !out_.single;
+      if (splits)  // as the value of a parameter is
+        shell_.insert(shell_.slice_placed(piece.begin, piece.end), piece, out_);
+      else
+        shell_.expand_part(piece, out_);
+    }
+    if (op != '=' || part_.argument.empty()) return;
+    ShellText text = shell_.expand_text(part_.argument);
+    add_defaults(text.defaults, shell_.taken_);
+    shell_.remember(part_.name, {.text = std::move(text)}, false, nullptr);
+  }
+
+  // ${NAME#…}, ${NAME/…}, ${NAME,}
+  void expand_change() {
+    if (!value_) return unknown(fmt::format("{}; or with {}", why_not_set(), how_to_set(all_)));
+    const auto text = shell_.changed(*value_, part_);
+    text ? put(*text) : not_understood();
+  }
+
+  ShellEvaluator& shell_;
+  const Part& part_;
+  WordMaker& out_;
+  std::size_t origin_;
+  std::string all_;  // as it is written
+  bool every_;
+  bool slices_;
+  bool changes_;
+  std::optional<ShellText> value_ = {};
+};
+
+void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
+  const std::string referred = referred_by(part.name);
+  if (referred == part.name) return Parameter(*this, part, out).expand();
+  if (part.prefix == '!' && part.subscript.empty()) return insert({referred}, part, out);
+  Part other = part;
+  other.name = referred;
+  expand_parameter(other, out);
+}
+
+}  // namespace preflight::sources
