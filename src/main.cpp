@@ -153,18 +153,32 @@ bool wants_json(int argc, char** argv) {
   return false;
 }
 
-int run(int argc, char** argv) {
-  if (argc == 2 && argv[1] == kKernelProcess) serve_kernel_process();
-  // Launch arguments stand after the first `--`; they are SGLang's language, not CLI11's.
+struct Words {
   std::vector<std::string> own;
   std::vector<std::string> launch;
-  for (int i = 1; i < argc; ++i) {
-    if (std::string_view(argv[i]) == "--") {
-      launch.assign(argv + i + 1, argv + argc);
-      break;
-    }
-    own.emplace_back(argv[i]);
-  }
+};
+
+// Launch arguments stand after the first `--`; they are SGLang's language, not CLI11's.
+Words words_of(int argc, char** argv) {
+  char** const end = argv + argc;
+  char** const dashes = std::find(argv + 1, end, std::string_view("--"));
+  return {{argv + 1, dashes}, {dashes == end ? end : dashes + 1, end}};
+}
+
+// "" where the words behind -- are the command's.
+std::string why_not_behind(const Subcommand& asked, const CLI::App& app, const std::vector<Subcommand>& table,
+                           const std::vector<std::string>& launch) {
+  if (launch.size() > limits::kListWords) return "more than 10,000 words behind --";
+  // Behind `exec --` stands a whole command, whose other programs have options of their own.
+  if (asked.behind == report::Behind::kCommand) return {};
+  if (std::string why = own_option_behind(app, asked.name, table, launch); !why.empty()) return why;
+  const bool takes_none = asked.behind == report::Behind::kNothing && !launch.empty();
+  return takes_none ? fmt::format("{} takes nothing behind --", asked.name) : std::string();
+}
+
+int run(int argc, char** argv) {
+  if (argc == 2 && argv[1] == kKernelProcess) serve_kernel_process();
+  auto [own, launch] = words_of(argc, argv);
   const std::vector<std::string> typed = own;
   report::complain_without({argv + 1, argv + argc});
 
@@ -189,7 +203,6 @@ int run(int argc, char** argv) {
   if (asked == nullptr && !own.empty() && !own.front().starts_with('-')) {
     return refuse({no_such_command(own.front(), table)});
   }
-  const std::string_view name = asked == nullptr ? "" : asked->name;
   if (asked != nullptr && asked->take_words) asked->take_words(*asked_app, own);
   try {
     std::vector<std::string> reversed(own.rbegin(), own.rend());
@@ -199,16 +212,8 @@ int run(int argc, char** argv) {
     return refuse({usage_error(e, app, asked_app, typed)});
   }
   if (verbose > 0) log::set_detail(verbose == 1 ? log::Detail::kFiles : log::Detail::kTimes, std::cerr);
-  if (launch.size() > limits::kListWords) return refuse({"more than 10,000 words behind --"});
-  // Behind `exec --` stands a whole command, whose other programs have options of their own.
-  if (std::string why =
-          asked->behind == report::Behind::kCommand ? "" : own_option_behind(*asked_app, name, table, launch);
-      !why.empty()) {
+  if (std::string why = why_not_behind(*asked, *asked_app, table, launch); !why.empty())
     return refuse({std::move(why)});
-  }
-  if (asked->behind == report::Behind::kNothing && !launch.empty()) {
-    return refuse({fmt::format("{} takes nothing behind --", name)});
-  }
   const OutputOptions output = output_options(LaunchFlags{});
   const bool is_text = asked->folds && !wants_json(argc, argv) && std::ranges::find(own, "--batch") == own.end();
   std::optional<report::FoldedStream> folded;

@@ -78,53 +78,77 @@ std::optional<sources::LaunchCommand> changed_launch(const LaunchInput& input, c
   return out;
 }
 
+// Which files a fix edits.
+struct Edits {
+  bool adds_to_yaml;
+  bool yaml;
+  bool command;
+  std::string config;  // path of the YAML file; may be empty
+};
+
+Edits edits_of(const LaunchInput& input, const PreparedLaunch& prepared, const CheckedFix& fix) {
+  const bool adds_to_yaml = adds(fix) && !input.command_is_file;
+  return {adds_to_yaml, touches(fix, true) || adds_to_yaml, touches(fix, false) || (adds(fix) && input.command_is_file),
+          config_path(prepared.inputs.argv)};
+}
+
+// "" where the fix can be written.
+std::string why_not_written(const LaunchInput& input, const PreparedLaunch& prepared, const CheckedFix& fix,
+                            const Edits& edits) {
+  if (!fix.stored_as.empty())
+    return "the fix needs another checkpoint, whose path only you know; the command stands above";
+  if (prepared.from_vllm) return "a vLLM command is not rewritten; the SGLang command stands above";
+  if (edits.command && !input.command_is_file)
+    return "arguments typed on the command line cannot be written back; the corrected command stands above";
+  if (edits.yaml && edits.config.empty()) return "there is no file the arguments came from; the command stands above";
+  return {};
+}
+
+// The command's text with the fix; `argv` gets the words that it has then.
+Result<std::string> edited_command(const LaunchInput& input, const PreparedLaunch& prepared, const CheckedFix& fix,
+                                   std::vector<std::string>& argv) {
+  std::vector<fix::TextSpan> spans;
+  for (const auto& s : prepared.places) spans.push_back({s.begin, s.begin + s.length});
+  auto edited = fix::edit_command(input.command.value_or(""), spans, fix);
+  if (!edited) return edited;
+  auto launch = changed_launch(input, *edited);
+  if (!launch) return failure(std::string(kNotAlone));
+  argv = std::move(launch->argv);
+  if (launch->serve) {
+    auto served = args::read_serve_words(prepared.inputs.release, argv);
+    if (auto* request = std::get_if<args::ServeRequest>(&served)) argv = std::move(request->argv);
+  }
+  return edited;
+}
+
+Result<std::string> edited_yaml(const CheckedFix& fix, const Edits& edits) {
+  const auto text = read_text(edits.config);
+  if (!text) return tl::make_unexpected(text.error());
+  auto edited = fix::edit_yaml(*text, edits.config, fix, edits.adds_to_yaml);
+  if (!edited) return failure(edited.error().message, edits.config);
+  return std::move(*edited);
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> write_fix(const LaunchInput& input, const PreparedLaunch& prepared,
                                            const CheckedFix& fix) {
-  const Release release = prepared.inputs.release;
-  const std::string config = config_path(prepared.inputs.argv);
-  const bool adds_to_yaml = adds(fix) && !input.command_is_file;
-  const bool edits_yaml = touches(fix, true) || adds_to_yaml;
-  const bool edits_command = touches(fix, false) || (adds(fix) && input.command_is_file);
-  if (!fix.stored_as.empty())
-    return failure("the fix needs another checkpoint, whose path only you know; the command stands above");
-  if (prepared.from_vllm) return failure("a vLLM command is not rewritten; the SGLang command stands above");
-  if (edits_command && !input.command_is_file) {
-    return failure("arguments typed on the command line cannot be written back; the corrected command stands above");
-  }
-  if (edits_yaml && config.empty())
-    return failure("there is no file the arguments came from; the command stands above");
-
+  const Edits edits = edits_of(input, prepared, fix);
+  if (std::string why = why_not_written(input, prepared, fix, edits); !why.empty()) return failure(std::move(why));
   std::vector<std::string> argv = prepared.inputs.argv;
-  std::string command = input.command.value_or("");
-  if (edits_command) {
-    std::vector<fix::TextSpan> spans;
-    for (const auto& s : prepared.places) spans.push_back({s.begin, s.begin + s.length});
-    auto edited = fix::edit_command(command, spans, fix);
+  std::string command;
+  if (edits.command) {
+    auto edited = edited_command(input, prepared, fix, argv);
     if (!edited) return tl::make_unexpected(edited.error());
     command = std::move(*edited);
-    auto launch = changed_launch(input, command);
-    if (!launch) return failure(std::string(kNotAlone));
-    argv = std::move(launch->argv);
-    if (launch->serve) {
-      auto served = args::read_serve_words(release, argv);
-      if (auto* request = std::get_if<args::ServeRequest>(&served)) argv = std::move(request->argv);
-    }
   }
-  std::string yaml;
-  std::vector<std::string> words;
-  if (edits_yaml) {
-    const auto text = read_text(config);
-    if (!text) return tl::make_unexpected(text.error());
-    auto edited = fix::edit_yaml(*text, config, fix, adds_to_yaml);
-    if (!edited) return failure(edited.error().message, config);
-    yaml = std::move(*edited);
-    const args::ConfigText trial{config, yaml};  // tried before anything is replaced
-    words = merged_words(release, argv, &trial);
-  } else {
-    words = merged_words(release, argv, nullptr);
+  std::optional<args::ConfigText> yaml;  // tried before anything is replaced
+  if (edits.yaml) {
+    auto edited = edited_yaml(fix, edits);
+    if (!edited) return tl::make_unexpected(edited.error());
+    yaml = {edits.config, std::move(*edited)};
   }
+  std::vector<std::string> words = merged_words(prepared.inputs.release, argv, yaml ? &*yaml : nullptr);
   std::vector<std::string> wanted = fix.arguments;
   std::sort(wanted.begin(), wanted.end());  // options of the file and of the command may trade places
   std::sort(words.begin(), words.end());
@@ -137,10 +161,10 @@ Result<std::vector<std::string>> write_fix(const LaunchInput& input, const Prepa
     lines.push_back("Fix written to " + path + "; the old text is in " + *backup);
     return std::nullopt;
   };
-  if (edits_yaml) {
-    if (auto error = replace(config, yaml)) return tl::make_unexpected(*error);
+  if (yaml) {
+    if (auto error = replace(edits.config, yaml->text)) return tl::make_unexpected(*error);
   }
-  if (edits_command) {
+  if (edits.command) {
     if (auto error = replace(input.command_name, command)) return tl::make_unexpected(*error);
   }
   return lines;

@@ -213,11 +213,15 @@ Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::stri
   return launch_input(flags, std::move(arguments), *policy);
 }
 
-Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::string> arguments, const Policy& policy) {
-  LaunchInput input;
+namespace {
+
+using Failure = std::optional<Error>;
+
+// Its words, or the text that they stand in.
+Failure take_launch(LaunchInput& input, const LaunchFlags& flags, std::vector<std::string> arguments) {
   const bool pasted = !flags.command.empty() || !flags.command_file.empty();
   const bool words_given = !arguments.empty();
-  if (pasted && !arguments.empty()) return failure("give the launch either behind -- or with --command, not both");
+  if (pasted && words_given) return Error{"give the launch either behind -- or with --command, not both"};
   if (is_whole_command(arguments)) {
     input.command = shell_words(arguments);
     input.command_name = "command line";
@@ -227,7 +231,7 @@ Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::stri
   if (!flags.command.empty()) input.command = flags.command;
   if (!flags.command_file.empty()) {
     auto text = read_text(flags.command_file, true);
-    if (!text) return tl::make_unexpected(text.error());
+    if (!text) return text.error();
     input.command = std::move(*text);
     input.command_name = flags.command_file == "-" ? "standard input" : flags.command_file;
     input.command_is_file = flags.command_file != "-";
@@ -235,7 +239,7 @@ Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::stri
   input.launch_choice = flags.launch;
   for (const auto& word : flags.variables) {
     auto setting = sources::variable_setting(word);
-    if (!setting) return tl::make_unexpected(setting.error());
+    if (!setting) return setting.error();
     input.variables.insert_or_assign(std::move(setting->first), std::move(setting->second));
   }
   if (input.command)
@@ -243,13 +247,18 @@ Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::stri
   if (words_given) {  // a shell has read them already
     for (const auto& [given, name] :
          {std::pair(!flags.launch.empty(), "--launch"), std::pair(!flags.variables.empty(), "--set")}) {
-      if (given) return failure(fmt::format("{} is about a command's text: give the launch with --command", name));
+      if (given) return Error{fmt::format("{} is about a command's text: give the launch with --command", name)};
     }
   }
+  return std::nullopt;
+}
+
+// Variables of the server, and where this machine keeps models.
+Failure take_environment(LaunchInput& input, const LaunchFlags& flags) {
   auto env = pairs("--env", flags.env);
   auto facts = pairs("--fact", flags.facts);
   for (const auto* map : {&env, &facts}) {
-    if (!*map) return tl::make_unexpected(map->error());
+    if (!*map) return map->error();
   }
   input.facts = std::move(*facts);
   if (flags.use_environment) {
@@ -262,35 +271,55 @@ Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::stri
     }
   }
   for (auto& [name, value] : *env) input.env[name] = value;
-  if (flags.mla && flags.no_mla) return failure("give --mla or --no-mla, not both");
+  for (const std::string_view name : facts::model_place_variables()) {
+    if (const char* value = std::getenv(std::string(name).c_str()); value != nullptr) {
+      input.place_variables.emplace(name, value);
+    }
+  }
+  return std::nullopt;
+}
+
+// What was said of the model.
+Failure take_model(LaunchInput& input, const LaunchFlags& flags) {
+  if (flags.mla && flags.no_mla) return Error{"give --mla or --no-mla, not both"};
   if (flags.mla || flags.no_mla) input.mla = flags.mla;
   input.model_config = flags.model_config;
   input.draft_model_config = flags.draft_model_config;
   input.stored_as = flags.stored_as;
   std::error_code ignored;
   if (!flags.models_dir.empty() && !std::filesystem::is_directory(flags.models_dir, ignored)) {
-    return failure(fmt::format("--models-dir {}: no such directory", flags.models_dir));
+    return Error{fmt::format("--models-dir {}: no such directory", flags.models_dir)};
   }
   input.models_dir = flags.models_dir;
-  for (const std::string_view name : facts::model_place_variables()) {
-    if (const char* value = std::getenv(std::string(name).c_str()); value != nullptr) {
-      input.place_variables.emplace(name, value);
-    }
-  }
+  return std::nullopt;
+}
+
+Failure take_resolver(LaunchInput& input, const LaunchFlags& flags) {
   const auto colon = flags.resolver.find(':');
   const std::string resolver = flags.resolver.substr(0, colon);
   if (resolver != "builtin" && resolver != "python" && resolver != "both") {
-    return failure(fmt::format("--resolver {}: expected builtin, python[:EXE] or both[:EXE]", flags.resolver));
+    return Error{fmt::format("--resolver {}: expected builtin, python[:EXE] or both[:EXE]", flags.resolver)};
   }
   input.ask_builtin = resolver != "python";
   if (resolver != "builtin") {
     input.interpreter = colon == std::string::npos ? "python3" : resolvers_interpreter(flags);
     if (input.interpreter.empty()) {
-      return failure(
-          fmt::format("--resolver {}: name an interpreter behind the colon, or none for python3", flags.resolver));
+      return Error{
+          fmt::format("--resolver {}: name an interpreter behind the colon, or none for python3", flags.resolver)};
     }
   }
   input.interpreter_seconds = flags.resolver_timeout;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::string> arguments, const Policy& policy) {
+  LaunchInput input;
+  if (auto error = take_launch(input, flags, std::move(arguments))) return tl::make_unexpected(std::move(*error));
+  for (const auto take : {take_environment, take_model, take_resolver}) {
+    if (auto error = take(input, flags)) return tl::make_unexpected(std::move(*error));
+  }
   auto given = given_machine(flags);
   if (!given) return tl::make_unexpected(given.error());
   apply_policy(policy, flags, *given);

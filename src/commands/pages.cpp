@@ -92,18 +92,14 @@ class KernelVerdicts {
   bool absent_ = false;
 };
 
-Row row_of(const PreparedLaunch& like, const CheckOptions& rules, std::string_view backend, std::int64_t page,
-           KernelVerdicts& kernels) {
-  const LaunchInputs& inputs = like.inputs;
-  Row row;
-  row.backend = backend;
-  row.page = page;
+// The launch's words with the row's backend and page size, and in the row which options these put out.
+std::vector<std::string> words_of(const PreparedLaunch& like, Row& row) {
   std::vector<Field> dropped = {Field::page_size};
-  std::vector<std::string> added = {"--page-size", std::to_string(page)};
-  if (backend != kAsGiven) {
+  std::vector<std::string> added = {"--page-size", std::to_string(row.page)};
+  if (row.backend != kAsGiven) {
     dropped.insert(dropped.end(),
                    {Field::attention_backend, Field::prefill_attention_backend, Field::decode_attention_backend});
-    const bool split = backend == kSplit;
+    const bool split = row.backend == kSplit;
     added.insert(added.end(), {split ? "--decode-attention-backend" : "--attention-backend",
                                split ? std::string(kBackends.front()) : row.backend});
   }
@@ -113,15 +109,19 @@ Row row_of(const PreparedLaunch& like, const CheckOptions& rules, std::string_vi
     const std::string name(fix::usual_name(*option));
     if (std::ranges::find(added, name) == added.end()) row.without.push_back(name);
   }
-  const auto argv = with_options(inputs, dropped, added);
-  auto resolved = resolve_words(inputs, argv, {}, inputs.env);
+  return with_options(like.inputs, dropped, added);
+}
+
+// The launch with these words; none where the row tells why there is none.
+std::optional<PreparedLaunch> launch_with(const PreparedLaunch& like, std::vector<std::string> argv, Row& row) {
+  auto resolved = resolve_words(like.inputs, argv, {}, like.inputs.env);
   if (!resolved) {
     row.refusal = resolved.error().text();
-    return row;
+    return std::nullopt;
   }
   PreparedLaunch prepared;
-  prepared.inputs = inputs;
-  prepared.inputs.argv = argv;
+  prepared.inputs = like.inputs;
+  prepared.inputs.argv = std::move(argv);
   prepared.machine = like.machine;
   prepared.unknown_model = like.unknown_model;
   prepared.facts_by_option = like.facts_by_option;
@@ -132,8 +132,12 @@ Row row_of(const PreparedLaunch& like, const CheckOptions& rules, std::string_vi
   row.accepted = launch.accepted();
   if (!row.accepted) {
     row.refusal = launch.usage ? launch.usage->message : launch.refusal ? launch.refusal->message : "refused";
-    return row;
+    return std::nullopt;
   }
+  return prepared;
+}
+
+void judge(Row& row, const PreparedLaunch& prepared, const CheckOptions& rules) {
   Coverage coverage;
   std::vector<Diagnostic> findings = findings_of(prepared, rules, coverage);
   weigh(findings, prepared);
@@ -145,6 +149,17 @@ Row row_of(const PreparedLaunch& like, const CheckOptions& rules, std::string_vi
       row.warnings.push_back(std::move(d));
     }
   }
+}
+
+Row row_of(const PreparedLaunch& like, const CheckOptions& rules, std::string_view backend, std::int64_t page,
+           KernelVerdicts& kernels) {
+  Row row;
+  row.backend = backend;
+  row.page = page;
+  const auto prepared = launch_with(like, words_of(like, row), row);
+  if (!prepared) return row;
+  judge(row, *prepared, rules);
+  const Launch& launch = prepared->launch;
   row.becomes = launch[Field::page_size].is_int() ? launch[Field::page_size].as_int() : 0;
   const Plan plan = derive_plan(launch);
   row.runs_on = plan.decode_backend;

@@ -10,6 +10,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -29,91 +30,93 @@ namespace preflight::commands {
 namespace {
 
 constexpr std::string_view kConfigName = "{config}";
-constexpr std::array<std::string_view, 6> kCaseKeys = {"id", "args", "model", "device", "env", "config"};
 
 std::string string_of(const Value& item, std::string_view key) {
   const Value* v = item.find(key);
   return v != nullptr && v->is_string() ? v->as_string() : std::string();
 }
 
+using Test = bool (*)(const Value&);
+struct Key {
+  std::string_view name;
+  Test holds;
+  std::string_view expected;
+};
+
+constexpr Test is_text = [](const Value& v) { return v.is_string(); };
+constexpr Test is_amount = [](const Value& v) { return v.is_int() && v.as_int() >= 0; };
+// A process is given neither words with a NUL byte nor variables without a name.
+constexpr Test is_word = [](const Value& v) { return v.is_string() && v.as_string().find('\0') == std::string::npos; };
+constexpr Test is_words = [](const Value& v) {
+  return v.is_list() && v.as_list().size() <= limits::kListWords && std::ranges::all_of(v.as_list(), is_word);
+};
+constexpr Test is_variables = [](const Value& v) {
+  return v.is_dict() && v.as_dict().size() <= limits::kVariables &&
+         std::ranges::none_of(v.as_dict(), [](const auto& kv) {
+           return kv.first.empty() || kv.first.find_first_of(std::string_view("=\0", 2)) != std::string::npos ||
+                  kv.second.is_list() || kv.second.is_dict() || (kv.second.is_string() && !is_word(kv.second));
+         });
+};
+constexpr std::array<Key, 6> kKeys{
+    {{"id", [](const Value& v) { return v.is_string() || v.is_int(); }, "text"},
+     {"args", is_words, "a list of texts, none with a NUL byte, 10,000 at most"},
+     {"model", is_text, "text"},
+     {"device", [](const Value& v) { return v.is_dict(); }, "an object"},
+     {"env", is_variables, "an object of single values by names that a process can be given, 512 at most"},
+     {"config", is_text, "text"}}};
+constexpr std::array<Key, 5> kDeviceKeys{
+    {{"memory_mib", is_amount, "a whole number, 0 or more"},
+     {"count", [](const Value& v) { return v.is_int() && v.as_int() >= 0 && v.as_int() <= 1'000'000; },
+      "a whole number, 0 to 1,000,000"},
+     {"name", is_text, "text"},
+     {"has_fp64", [](const Value& v) { return v.is_bool(); }, "true or false"},
+     {"host_memory_mib", is_amount, "a whole number, 0 or more"}}};
+
+bool is_key(std::string_view name, std::span<const Key> keys) {
+  return std::ranges::find(keys, name, &Key::name) != keys.end();
+}
+
+std::string wrong_value(const Value& object, std::span<const Key> keys, std::string_view prefix) {
+  for (const Key& key : keys) {
+    const Value* v = object.find(key.name);
+    const bool absent = v == nullptr || (v->is_none() && key.name != "args");
+    if (!absent && !key.holds(*v)) return fmt::format("\"{}{}\": expected {}", prefix, key.name, key.expected);
+  }
+  return {};
+}
+
+// Other keys are the file's own (a theme, a note), but not one that all but names a key which is absent: read as a
+// remark, it would leave the case with less than its author gave it.
+std::string misspelt_key(const Value& object) {
+  constexpr std::size_t kNear = 2;
+  for (const auto& [name, value] : object.as_dict()) {
+    if (is_key(name, kKeys)) continue;
+    for (const Key& key : kKeys) {
+      const std::size_t near = std::min(kNear, key.name.size() / 2);
+      if (object.find(key.name) == nullptr && edit_distance(ascii_lower(name), key.name, near) <= near)
+        return fmt::format("\"{}\": no such key; did you mean \"{}\"?", name, key.name);
+    }
+  }
+  return {};
+}
+
 // A key of the wrong type read as absent would be another case, silently; "" when every known key holds what it should.
 std::string why_malformed(const Value& item) {
-  using Test = bool (*)(const Value&);
-  struct Key {
-    std::string_view name;
-    Test holds;
-    std::string_view expected;
-  };
-  constexpr Test is_text = [](const Value& v) { return v.is_string(); };
-  constexpr Test is_amount = [](const Value& v) { return v.is_int() && v.as_int() >= 0; };
-  // A process is given neither words with a NUL byte nor variables without a name.
-  constexpr Test is_word = [](const Value& v) {
-    return v.is_string() && v.as_string().find('\0') == std::string::npos;
-  };
-  constexpr Test is_words = [](const Value& v) {
-    return v.is_list() && v.as_list().size() <= limits::kListWords && std::ranges::all_of(v.as_list(), is_word);
-  };
-  constexpr Test is_variables = [](const Value& v) {
-    return v.is_dict() && v.as_dict().size() <= limits::kVariables &&
-           std::ranges::none_of(v.as_dict(), [](const auto& kv) {
-             return kv.first.empty() || kv.first.find_first_of(std::string_view("=\0", 2)) != std::string::npos ||
-                    kv.second.is_list() || kv.second.is_dict() || (kv.second.is_string() && !is_word(kv.second));
-           });
-  };
-  static constexpr std::array<Key, kCaseKeys.size()> kKeys{
-      {{"id", [](const Value& v) { return v.is_string() || v.is_int(); }, "text"},
-       {"args", is_words, "a list of texts, none with a NUL byte, 10,000 at most"},
-       {"model", is_text, "text"},
-       {"device", [](const Value& v) { return v.is_dict(); }, "an object"},
-       {"env", is_variables, "an object of single values by names that a process can be given, 512 at most"},
-       {"config", is_text, "text"}}};
-  static constexpr std::array<Key, 5> kDeviceKeys{
-      {{"memory_mib", is_amount, "a whole number, 0 or more"},
-       {"count", [](const Value& v) { return v.is_int() && v.as_int() >= 0 && v.as_int() <= 1'000'000; },
-        "a whole number, 0 to 1,000,000"},
-       {"name", is_text, "text"},
-       {"has_fp64", [](const Value& v) { return v.is_bool(); }, "true or false"},
-       {"host_memory_mib", is_amount, "a whole number, 0 or more"}}};
-  const auto wrong = [](const Value& object, const auto& keys, std::string_view prefix) -> std::string {
-    for (const Key& key : keys) {
-      const Value* v = object.find(key.name);
-      const bool absent = v == nullptr || (v->is_none() && key.name != "args");
-      if (!absent && !key.holds(*v)) return fmt::format("\"{}{}\": expected {}", prefix, key.name, key.expected);
-    }
-    return {};
-  };
-  // Other keys are the file's own (a theme, a note), but not one that all but names a key which is absent: read as a
-  // remark, it would leave the case with less than its author gave it.
-  const auto misspelt = [](const Value& object, const auto& keys, std::string_view prefix) -> std::string {
-    constexpr std::size_t kNear = 2;
-    for (const auto& [name, value] : object.as_dict()) {
-      if (std::ranges::find(keys, std::string_view(name), &Key::name) != keys.end()) continue;
-      for (const Key& key : keys) {
-        const std::size_t near = std::min(kNear, key.name.size() / 2);
-        if (object.find(key.name) == nullptr && edit_distance(ascii_lower(name), key.name, near) <= near) {
-          return fmt::format("\"{}{}\": no such key; did you mean \"{}\"?", prefix, name, key.name);
-        }
-      }
-    }
-    return {};
-  };
-  if (std::string text = misspelt(item, kKeys, ""); !text.empty()) return text;
-  if (std::string text = wrong(item, kKeys, ""); !text.empty()) return text;
+  if (std::string text = misspelt_key(item); !text.empty()) return text;
+  if (std::string text = wrong_value(item, kKeys, ""); !text.empty()) return text;
   if (item.find("args") == nullptr) return "\"args\" is missing";
   const Value* device = item.find("device");
   if (device == nullptr || device->is_none()) return {};
   for (const auto& [name, value] : device->as_dict()) {  // nobody keeps remarks in there
-    if (std::ranges::find(kDeviceKeys, std::string_view(name), &Key::name) == kDeviceKeys.end()) {
-      return fmt::format("\"device.{}\": no such key", name);
-    }
+    if (!is_key(name, kDeviceKeys)) return fmt::format("\"device.{}\": no such key", name);
   }
-  return wrong(*device, kDeviceKeys, "device.");
+  return wrong_value(*device, kDeviceKeys, "device.");
 }
 
 void keep_left_out(const Value& item, LeftOutKeys& left_out) {
   constexpr std::size_t kMostTold = 10;
   for (const auto& [name, value] : item.as_dict()) {
-    if (left_out.size() < kMostTold && std::ranges::find(kCaseKeys, name) == kCaseKeys.end()) left_out.insert(name);
+    if (left_out.size() < kMostTold && !is_key(name, kKeys)) left_out.insert(name);
   }
 }
 

@@ -85,8 +85,10 @@ WeightSplit weight_split(const Launch& launch, std::int64_t tp) {
   return split;
 }
 
+namespace {
+
 // As many tokens as the target's pool, in layers like its own.
-static double unreserved_gib(const DraftCost& draft, const MemorySheet& sheet) {
+double unreserved_gib(const DraftCost& draft, const MemorySheet& sheet) {
   const CacheCost& cost = sheet.cost;
   if (cost.layers <= 0 || draft.unreserved <= 0) return 0.0;
   const auto layers = static_cast<double>(std::min(draft.unreserved, cost.layers));
@@ -95,34 +97,19 @@ static double unreserved_gib(const DraftCost& draft, const MemorySheet& sheet) {
          static_cast<double>(cost.layers) / kGib;
 }
 
-std::optional<MemorySheet> memory_sheet(const Launch& launch, const MemoryInputs& inputs, std::string& why) {
-  const LaunchView view(launch);
-  const DecodeShape shape = read_shape(view);
-  if (!launch.accepted() || launch.model == nullptr) {
-    why = shape.why_unknown;
-    return std::nullopt;
+// Of an accepted launch on an Intel GPU; "" where it can be counted.
+std::string why_not_counted(const LaunchView& view, bool weights_known) {
+  if (!weights_known)
+    return "the weights of this architecture are not counted; give --weights-gib with what the server's log says";
+  for (const auto why : {missing_layers, uncounted_option, no_share}) {
+    if (std::string text = why(view); !text.empty()) return text;
   }
-  if (const Value& device = launch[Field::device]; device.is_string() && device.as_string() != "xpu") {
-    why = "the launch runs on " + device.as_string() + ", and the sheet is about an Intel GPU";
-    return std::nullopt;
-  }
-  MemorySheet sheet;
-  const auto weights = inputs.stored ? inputs.stored : estimate_weights(*launch.model, weight_split(launch));
-  if (!weights && !inputs.weights_gib) {
-    why = "the weights of this architecture are not counted; give --weights-gib with what the server's log says";
-    return std::nullopt;
-  }
-  if (why = missing_layers(view); !why.empty()) return std::nullopt;
-  if (why = uncounted_option(view); !why.empty()) return std::nullopt;
-  if (why = no_share(view); !why.empty()) return std::nullopt;
-  const auto cost = cache_cost(launch);
-  if (!cost) {
-    why = is_compressed(*launch.model) ? "the pools of this architecture's compressed layers are not counted"
-                                       : "the configuration does not tell the size of a token in the cache";
-    return std::nullopt;
-  }
-  sheet.cost = *cost;
-  add_draft(inputs.draft, sheet.cost);
+  return {};
+}
+
+// What is loaded before and beside the pools, and the budget.
+void add_loaded(MemorySheet& sheet, const Launch& launch, const MemoryInputs& inputs,
+                const std::optional<WeightEstimate>& weights) {
   sheet.device_gib = static_cast<double>(launch.device.memory_mib) / 1024;
   sheet.free_is_given = inputs.free_gib.has_value();
   sheet.free_gib = inputs.free_gib.value_or(sheet.device_gib);
@@ -142,6 +129,32 @@ std::optional<MemorySheet> memory_sheet(const Launch& launch, const MemoryInputs
   sheet.fraction = fraction.is_number() ? fraction.as_number() : 0.0;
   sheet.most = inputs.advised_most.value_or(0.0);
   sheet.context = launch.model->context_len;
+}
+
+}  // namespace
+
+std::optional<MemorySheet> memory_sheet(const Launch& launch, const MemoryInputs& inputs, std::string& why) {
+  const LaunchView view(launch);
+  if (!launch.accepted() || launch.model == nullptr) {
+    why = read_shape(view).why_unknown;
+    return std::nullopt;
+  }
+  if (const Value& device = launch[Field::device]; device.is_string() && device.as_string() != "xpu") {
+    why = "the launch runs on " + device.as_string() + ", and the sheet is about an Intel GPU";
+    return std::nullopt;
+  }
+  const auto weights = inputs.stored ? inputs.stored : estimate_weights(*launch.model, weight_split(launch));
+  if (why = why_not_counted(view, weights || inputs.weights_gib); !why.empty()) return std::nullopt;
+  const auto cost = cache_cost(launch);
+  if (!cost) {
+    why = is_compressed(*launch.model) ? "the pools of this architecture's compressed layers are not counted"
+                                       : "the configuration does not tell the size of a token in the cache";
+    return std::nullopt;
+  }
+  MemorySheet sheet;
+  sheet.cost = *cost;
+  add_draft(inputs.draft, sheet.cost);
+  add_loaded(sheet, launch, inputs, weights);
 
   const double loaded = sheet.loaded_gib();
   const double left =

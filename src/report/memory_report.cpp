@@ -129,18 +129,9 @@ Json rows_json(const std::vector<MemoryRow>& rows) {
   return out;
 }
 
-}  // namespace
-
-std::string memory_text(const MemoryReport& report, const Launch& launch, const Style& style) {
-  const MemorySheet& s = report.sheet;
-  std::string out = facts_head(report.machine, style);
-  for (const Diagnostic& d : report.errors) {
-    out += style.red("fails whatever the memory: ") +
-           fmt::format("{} {}; check tells more\n", d.rule, printable(d.message));
-  }
-  out += style.bold(
-      fmt::format("Memory of one GPU ({}, SGLang {})\n", printable(launch.device.name), launch.release().text()));
-  out += line(
+// What is taken before the KV cache.
+std::string loaded_text(const MemorySheet& s, const Launch& launch) {
+  std::string out = line(
       "device", s.device_gib,
       s.free_is_given ? fmt::format("{:.2f} GiB free before loading", s.free_gib) : "taken as free before loading");
   out += line("weights", s.weights_gib, weights_label(s, LaunchView(launch)));
@@ -156,8 +147,13 @@ std::string memory_text(const MemoryReport& report, const Launch& launch, const 
   if (s.images_gib > 0.0) out += line("image cache", s.images_gib, "allocated after the KV cache");
   out += line("static budget", s.free_gib * s.fraction, fmt::format("--mem-fraction-static {:.4g}", s.fraction));
   if (s.state_gib > 0.0) out += line("recurrent states", s.state_gib, fmt::format("{} slots", s.state_slots));
-  out += line(s.cache_gib < 0 ? "missing" : "KV cache", s.cache_gib < 0 ? -s.cache_gib : s.cache_gib,
-              s.fits() ? fmt::format("{} tokens", thousands(s.tokens)) : "no token fits");
+  return out;
+}
+
+// The KV cache, what comes beside it, and the requests that it holds.
+std::string pools_text(const MemorySheet& s, const Style& style) {
+  std::string out = line(s.cache_gib < 0 ? "missing" : "KV cache", s.cache_gib < 0 ? -s.cache_gib : s.cache_gib,
+                         s.fits() ? fmt::format("{} tokens", thousands(s.tokens)) : "no token fits");
   constexpr double kSeen = 0.005;  // less is printed as nothing
   if (s.fits() && s.draft_cache_gib >= kSeen) {
     out += line("draft's KV cache", s.draft_cache_gib,
@@ -178,26 +174,47 @@ std::string memory_text(const MemoryReport& report, const Launch& launch, const 
                          style.yellow("short:"), s.tokens);
     }
   }
-  out += style.bold("--mem-fraction-static") + "\n" + interval_text(s);
-  if (!s.fits()) {
-    out += style.bold("What would fit") + "\n";
-    if (report.changes.empty())
-      out += "  no single change of --mem-fraction-static, --chunked-prefill-size or --tp-size\n";
-    for (const MemoryRow& r : report.changes) {
-      out += fmt::format("  {:<32} {} tokens", r.name, thousands(r.sheet.tokens));
-      if (r.sheet.fraction > r.sheet.most && r.sheet.most > 0.0) {
-        out += fmt::format(", {:.1f} GiB left for activations", r.sheet.free_gib * (1 - r.sheet.fraction));
-      }
-      out += "\n";
-    }
+  return out;
+}
+
+std::string changes_text(const std::vector<MemoryRow>& changes) {
+  if (changes.empty()) return "  no single change of --mem-fraction-static, --chunked-prefill-size or --tp-size\n";
+  std::string out;
+  for (const MemoryRow& r : changes) {
+    out += fmt::format("  {:<32} {} tokens", r.name, thousands(r.sheet.tokens));
+    if (r.sheet.fraction > r.sheet.most && r.sheet.most > 0.0)
+      out += fmt::format(", {:.1f} GiB left for activations", r.sheet.free_gib * (1 - r.sheet.fraction));
+    out += "\n";
   }
-  out += style.bold("On other cards") + style.dim(" (same arguments)") + "\n";
-  for (const MemoryRow& r : report.devices) {
+  return out;
+}
+
+std::string devices_text(const std::vector<MemoryRow>& devices) {
+  std::string out;
+  for (const MemoryRow& r : devices) {
     out += fmt::format("  {:<8} {:>6.1f} GiB  fraction {:<6} least {:<6} {}\n", r.name, r.sheet.device_gib,
                        r.sheet.fraction > 0 ? fmt::format("{:.4g}", r.sheet.fraction) : std::string("none"),
                        r.sheet.least < 1.0 ? fmt::format("{:.3f}", r.sheet.least) : std::string("none"),
                        r.sheet.fits() ? thousands(r.sheet.tokens) + " tokens" : std::string("does not fit"));
   }
+  return out;
+}
+
+}  // namespace
+
+std::string memory_text(const MemoryReport& report, const Launch& launch, const Style& style) {
+  const MemorySheet& s = report.sheet;
+  std::string out = facts_head(report.machine, style);
+  for (const Diagnostic& d : report.errors) {
+    out += style.red("fails whatever the memory: ") +
+           fmt::format("{} {}; check tells more\n", d.rule, printable(d.message));
+  }
+  out += style.bold(
+      fmt::format("Memory of one GPU ({}, SGLang {})\n", printable(launch.device.name), launch.release().text()));
+  out += loaded_text(s, launch) + pools_text(s, style);
+  out += style.bold("--mem-fraction-static") + "\n" + interval_text(s);
+  if (!s.fits()) out += style.bold("What would fit") + "\n" + changes_text(report.changes);
+  out += style.bold("On other cards") + style.dim(" (same arguments)") + "\n" + devices_text(report.devices);
   return out;
 }
 

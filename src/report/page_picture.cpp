@@ -147,60 +147,79 @@ std::string page_picture_text(const PagePicture& p, const Style& style) {
   return out;
 }
 
-std::string page_picture_svg(const PagePicture& p, const std::string& title) {
-  constexpr double kLeft = 130;
-  constexpr double kWidth = 900;
-  constexpr double kRow = 38;
-  Svg svg;
-  svg.text(20, 32, title, "start", 17);
-  svg.text(20, 54, fmt::format("{} tokens, pages of {}", p.tokens, p.page_size), "start", 13, "#555555");
-  const auto count = static_cast<double>(p.table.size());
-  const double column = 520 / count;
-  const double tokens_y = 80;
-  const double table_y = 160;
-  const double pool_y = 280;
-  svg.text(20, tokens_y + 24, "tokens", "start");
-  svg.text(20, table_y + 24, "page table", "start");
-  svg.text(20, pool_y + 24, "KV pool", "start");
-  const double page_width = 640 / static_cast<double>(p.pool_pages);
+namespace {
+
+constexpr double kLeft = 130;
+constexpr double kWidth = 900;
+constexpr double kRow = 38;
+constexpr double kTokensY = 80;
+constexpr double kTableY = 160;
+constexpr double kPoolY = 280;
+
+double column_width(const PagePicture& p) { return 520 / static_cast<double>(p.table.size()); }
+
+double page_width(const PagePicture& p) { return 640 / static_cast<double>(p.pool_pages); }
+
+void draw_pool(Svg& svg, const PagePicture& p) {
+  const double width = page_width(p);
   for (std::int64_t page = 0; page < p.pool_pages; ++page) {
     const auto at = std::find(p.table.begin(), p.table.end(), page);
-    const double x = kLeft + static_cast<double>(page) * page_width;
+    const double x = kLeft + static_cast<double>(page) * width;
     const bool own = at != p.table.end();
-    svg.box(x, pool_y, page_width - 4, kRow,
-            own ? colour_of(static_cast<std::size_t>(at - p.table.begin())) : "#EEEEEE");
-    svg.text(x + page_width / 2 - 2, pool_y + 24, fmt::format("page {}", page), "middle", 12,
-             own ? "#FFFFFF" : "#777777");
+    svg.box(x, kPoolY, width - 4, kRow, own ? colour_of(static_cast<std::size_t>(at - p.table.begin())) : "#EEEEEE");
+    svg.text(x + width / 2 - 2, kPoolY + 24, fmt::format("page {}", page), "middle", 12, own ? "#FFFFFF" : "#777777");
   }
+}
+
+// The tokens of each column, its entry, and the page that it names.
+void draw_columns(Svg& svg, const PagePicture& p) {
+  const double column = column_width(p);
   for (std::size_t c = 0; c < p.table.size(); ++c) {
     const double x = kLeft + static_cast<double>(c) * column;
     // The last page is full only as far as the request goes.
     const auto filled = static_cast<double>(last_token(p, c) + 1 - static_cast<std::int64_t>(c) * p.page_size);
     const double share = filled / static_cast<double>(p.page_size);
-    svg.box(x, tokens_y, (column - 4) * share, kRow, colour_of(c));
-    svg.text(x + (column - 4) * share / 2, tokens_y + 24, range(p, c), "middle", 13, "#FFFFFF");
-    svg.box(x, table_y, column - 4, kRow, "#FFFFFF", colour_of(c));
-    svg.text(x + column / 2 - 2, table_y + 24, fmt::format("[{}] → {}", c, p.table[c]));
-    svg.arrow(x + (column - 4) * share / 2, tokens_y + kRow, x + column / 2 - 2, table_y - 2, "#555555", false);
-    const double target = kLeft + (static_cast<double>(p.table[c]) + 0.5) * page_width - 2;
-    svg.arrow(x + column / 2 - 2, table_y + kRow, target, pool_y - 2, "#555555", false);
+    svg.box(x, kTokensY, (column - 4) * share, kRow, colour_of(c));
+    svg.text(x + (column - 4) * share / 2, kTokensY + 24, range(p, c), "middle", 13, "#FFFFFF");
+    svg.box(x, kTableY, column - 4, kRow, "#FFFFFF", colour_of(c));
+    svg.text(x + column / 2 - 2, kTableY + 24, fmt::format("[{}] → {}", c, p.table[c]));
+    svg.arrow(x + (column - 4) * share / 2, kTokensY + kRow, x + column / 2 - 2, kTableY - 2, "#555555", false);
+    const double target = kLeft + (static_cast<double>(p.table[c]) + 0.5) * page_width(p) - 2;
+    svg.arrow(x + column / 2 - 2, kTableY + kRow, target, kPoolY - 2, "#555555", false);
   }
-  // The token whose slot is worked out below.
+}
+
+// The token whose slot is worked out below, and the page that its position would be taken for.
+void draw_token(Svg& svg, const PagePicture& p) {
+  const double column = column_width(p);
   const auto within = static_cast<double>(p.token % p.page_size) + 0.5;
   const double mark =
       kLeft + static_cast<double>(p.column()) * column + (column - 4) * within / static_cast<double>(p.page_size);
-  svg.box(mark - 1.5, tokens_y - 5, 3, kRow + 10, "#222222", "#222222");
-  svg.text(mark, tokens_y - 9, fmt::format("token {}", p.token), "middle", 12);
-  svg.text(20, pool_y + 80, conversion(p), "start", 13);
-  if (p.page_size > 1) {
-    const double beyond = kLeft + static_cast<double>(p.pool_pages) * page_width + 20;
-    svg.box(beyond, pool_y, 90, kRow, "#F7F7F7", "#999999");
-    svg.text(beyond + 45, pool_y + 24, fmt::format("page {}", p.slot()), "middle", 12, "#777777");
-    const double from = kLeft + (static_cast<double>(p.column()) + 0.5) * column;
-    svg.arrow(from + 14, table_y + kRow, beyond + 45, pool_y - 2, "#999999", true);
-  }
+  svg.box(mark - 1.5, kTokensY - 5, 3, kRow + 10, "#222222", "#222222");
+  svg.text(mark, kTokensY - 9, fmt::format("token {}", p.token), "middle", 12);
+  svg.text(20, kPoolY + 80, conversion(p), "start", 13);
+  if (p.page_size <= 1) return;
+  const double beyond = kLeft + static_cast<double>(p.pool_pages) * page_width(p) + 20;
+  svg.box(beyond, kPoolY, 90, kRow, "#F7F7F7", "#999999");
+  svg.text(beyond + 45, kPoolY + 24, fmt::format("page {}", p.slot()), "middle", 12, "#777777");
+  const double from = kLeft + (static_cast<double>(p.column()) + 0.5) * column;
+  svg.arrow(from + 14, kTableY + kRow, beyond + 45, kPoolY - 2, "#999999", true);
+}
+
+}  // namespace
+
+std::string page_picture_svg(const PagePicture& p, const std::string& title) {
+  Svg svg;
+  svg.text(20, 32, title, "start", 17);
+  svg.text(20, 54, fmt::format("{} tokens, pages of {}", p.tokens, p.page_size), "start", 13, "#555555");
+  svg.text(20, kTokensY + 24, "tokens", "start");
+  svg.text(20, kTableY + 24, "page table", "start");
+  svg.text(20, kPoolY + 24, "KV pool", "start");
+  draw_pool(svg, p);
+  draw_columns(svg, p);
+  draw_token(svg, p);
   constexpr std::size_t kColumns = 120;
-  double y = pool_y + 80;
+  double y = kPoolY + 80;
   const auto say = [&](const std::string& words, std::string_view colour) {
     for (const std::string& part : wrapped(words, kColumns)) svg.text(20, y += 24, part, "start", 13, colour);
   };
