@@ -44,10 +44,12 @@ TEST(OwnCode, ThatLiesBesideTheConfigurationIsNotRunAndTheLaunchGoesOn) {
 
 TEST(OwnCode, OfAModelKnownByItsIdLiesOnTheHub) {
   for (const char* release : {"0.5.13", "0.5.19"}) {
-    const ToolRun run = run_tool(
-        {"resolve", "--sglang-version", release, "--", "--model-path", "openbmb/MiniCPM3-4B", "--trust-remote-code"});
-    EXPECT_THAT(run.out, Not(HasSubstr("refuses"))) << run.out;
-    EXPECT_EQ(run.status, 0) << release << run.out;
+    for (const char* id : {"openbmb/MiniCPM3-4B", "XiaomiMiMo/MiMo-V2-Flash"}) {
+      const ToolRun run = run_tool(
+          {"resolve", "--sglang-version", release, "--", "--model-path", id, "--trust-remote-code", "--device", "xpu"});
+      EXPECT_THAT(run.out, Not(HasSubstr("refuses"))) << run.out;
+      EXPECT_EQ(run.status, 0) << release << run.out;
+    }
     const ToolRun without =
         run_tool({"check", "--no-kernel", "--sglang-version", release, "--", "--model-path", "openbmb/MiniCPM3-4B"});
     EXPECT_THAT(without.out, HasSubstr("--trust-remote-code")) << without.out;

@@ -1328,6 +1328,23 @@ TEST(RulesByHand, HoldForEveryValueOfAKind) {
   }
 }
 
+// MiMo-V2's fused projections leave the check of FP8 blocks out; its other layers do not.
+TEST(RulesByHand, MiMoLeavesBlocksOfItsProjectionsUnchecked) {
+  const auto told = [&](const char* name, std::int64_t keys, std::int64_t values) {
+    const Edit edit = [=](Launch& /*l*/, ModelFacts& m) {
+      m.architectures = {name};
+      m.head_dim = keys;
+      m.v_head_dim = values;
+    };
+    return fires({"QN002", 23, 0, "qwen3-8b-fp8", "--device xpu --tp-size 2", edit}, 23);
+  };
+  EXPECT_FALSE(told("Qwen3ForCausalLM", 128, 128));
+  EXPECT_TRUE(told("Qwen3ForCausalLM", 80, 128));
+  EXPECT_FALSE(told("MiMoV2FlashForCausalLM", 80, 128));
+  EXPECT_FALSE(told("MiMoV2ForCausalLM", 80, 128));
+  EXPECT_TRUE(told("MiMoV2FlashForCausalLM", 128, 76));
+}
+
 // Findings about the input, which no launch shows by itself: fired and silent in the tests named here.
 const std::map<std::string_view, std::string_view> kElsewhere = {
     {"MD001", "InputNotes"},    {"MD002", "InputNotes"},  {"MD003", "InputNotes"},  {"MD004", "InputNotes"},

@@ -235,6 +235,7 @@ constexpr LateMessage kTable[] = {
     {"cannot import name causal_conv1d_update_xpu", "", "", "", {"KR007"}},
     {"cannot import name gdn_attention", "", "", "", {"KR007"}},
     {"from sgl_kernel", "ImportError", "", "", {"HO007", "KR004", "KR005"}},
+    {"no module named sgl_kernel flash_mla", "", "", "", {"MC014"}},
     {"no module named sgl_kernel", "", "", "", {"HO007"}},
     {"unexpected keyword argument out", "TypeError", "", "", {"KR003"}},
     {"flash_mla_get_workspace_size", "TypeError", "", "", {"KR002", "KR001"}},
@@ -244,6 +245,9 @@ constexpr LateMessage kTable[] = {
     {"has no attribute _cuda_setdevice", "AttributeError", "", "", {"VA007"}},
     {"streamer only supports cuda and cpu", "AssertionError", "", "", {"VA008"}},
     {"no module named modelopt", "", "", "", {"QN017"}},
+    {"no module named deep_gemm", "", "", "deepseek_v4.py", {"MC013"}},
+    {"no module named tilelang", "", "", "", {"MC013"}},
+    {"hidden size mismatch", "AssertionError", "", "", {"MO011"}},
 };
 
 }  // namespace

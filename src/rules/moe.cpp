@@ -6,7 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "src/facts/fp4_experts.h"
 #include "src/facts/kinds.h"
+#include "src/python/environment.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
 #include "src/rules/remedy_words.h"
@@ -18,8 +20,25 @@ bool on_kernel_package(const LaunchFacts& f) {
   return experts(f.model()).count > 0 && !f.is(Field::moe_runner_backend, "triton");
 }
 
+// Experts in MXFP4 where the rest of the checkpoint is FP8. The configuration of DeepSeek-V4's FP8 forms says so.
+bool has_packed_experts(const LaunchFacts& f) {
+  const bool by_default = f.model().root("expert_dtype") != Value("fp8");
+  const bool v4 = python::environment_bool(f.launch().env, "SGLANG_DSV4_FP4_EXPERTS", by_default);
+  return has_quantization(f.model(), "fp8") && has_fp4_experts(f.model(), v4);
+}
+
+std::optional<Finding> packed_experts_on_triton(const LaunchFacts& f) {
+  if (!has_packed_experts(f)) return std::nullopt;
+  if (f.since(19) && !f.is(Field::moe_runner_backend, "triton")) return std::nullopt;
+  if (f.before(19) && f.env_on("SGLANG_USE_SGL_XPU")) return std::nullopt;
+  return Finding{.message = fmt::format("MXFP4 experts with --moe-runner-backend {}, which takes them for FP8",
+                                        f.text(Field::moe_runner_backend)),
+                 .remedies = {f.since(19) ? to_drop("--moe-runner-backend")
+                                          : Remedy{.steps = {{StepKind::kSet, "SGLANG_USE_SGL_XPU", {"1"}}}}}};
+}
+
 std::optional<Finding> fp8_experts(const LaunchFacts& f) {
-  if (!on_kernel_package(f) || !has_quantization(f.model(), "fp8")) return std::nullopt;
+  if (!on_kernel_package(f) || !has_quantization(f.model(), "fp8") || has_packed_experts(f)) return std::nullopt;
   const bool blocks = is_fp8_checkpoint(f.model()) && fp8_block(f.model());
   Finding finding{.message = fmt::format("{}FP8 experts with --moe-runner-backend {}", blocks ? "block-scaled " : "",
                                          f.text(Field::moe_runner_backend))};
@@ -298,6 +317,29 @@ const Rule kRules[] = {
                     .args = "--device xpu --enable-paged-experts --paged-experts-num-resident 8",
                     .since = v0_5(23)},
                    {.model = "qwen3-8b", .args = "--device xpu --enable-paged-experts", .since = v0_5(23)}}}},
+    {.id = "MO011",
+     .field = Field::moe_runner_backend,
+     .summary = "MXFP4 experts of an FP8 checkpoint on the triton runner",
+     .why = "AssertionError at the first forward pass: the packed weights are half as wide as an FP8 expert's. The "
+            "kernel package takes them; before 0.5.19 it is asked with SGLANG_USE_SGL_XPU.",
+     .remedies = {drop("--moe-runner-backend"), set("SGLANG_USE_SGL_XPU", "1")},
+     .source = "sglang/srt/layers/quantization/fp8.py: apply; sglang/srt/layers/moe/fused_moe_triton/fused_moe.py",
+     .device = "xpu",
+     .since = v0_5(15),
+     .check = packed_experts_on_triton,
+     .fires_on =
+         {{{.model = "deepseek-v4-flash",
+            .args = "--device xpu --tp-size 16 --moe-runner-backend triton",
+            .device = "b60x16",
+            .env = "SGLANG_OPT_FP8_WO_A_GEMM=false",
+            .since = v0_5(20)},
+           {.model = "deepseek-v4-flash", .args = "--device xpu --tp-size 16", .device = "b60x16", .until = v0_5(19)}}},
+     .quiet_on =
+         {{{.model = "deepseek-v4-flash", .args = "--device xpu --tp-size 16", .device = "b60x16", .since = v0_5(19)},
+           {.model = "deepseek-v4-flash",
+            .args = "--device xpu --tp-size 16",
+            .device = "b60x16",
+            .env = "SGLANG_USE_SGL_XPU=1"}}}},
 };
 
 }  // namespace

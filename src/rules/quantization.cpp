@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "src/facts/gguf/gguf_file.h"
+#include "src/facts/has_class.h"
 #include "src/facts/kinds.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
@@ -65,9 +66,12 @@ std::optional<Finding> dense_block(const LaunchFacts& f) {
   if (m.is_mla()) {
     if (atp > 1) cuts.push_back({"output projection", m.num_attention_heads * m.v_head_dim, atp, block_k});
   } else {
-    const std::int64_t kv = m.num_kv_heads_per_rank(atp) * atp;
-    cuts.push_back({"query projection", m.num_attention_heads * m.head_dim, atp, block_n});
-    cuts.push_back({"key projection", kv * m.head_dim, atp, block_n});
+    // MiMo-V2's attention leaves the check of its fused projections out.
+    if (!has_class(m, {"MiMoV2FlashForCausalLM", "MiMoV2ForCausalLM"})) {
+      const std::int64_t kv = m.num_kv_heads_per_rank(atp) * atp;
+      cuts.push_back({"query projection", m.num_attention_heads * m.head_dim, atp, block_n});
+      cuts.push_back({"key projection", kv * m.head_dim, atp, block_n});
+    }
     if (atp > 1) cuts.push_back({"output projection", m.num_attention_heads * m.v_head_dim, atp, block_k});
   }
   for (const Cut& c : cuts) {

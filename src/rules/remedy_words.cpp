@@ -37,15 +37,19 @@ std::string step_words(const std::vector<RemedyStep>& steps) {
   std::string given;
   std::string taken;
   bool listed = false;  // the words so far end with a choice of values
-  for (const RemedyStep& step : steps) {
+  bool variables = false;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const RemedyStep& step = steps[i];
     if (takes_away(step)) {
       taken += (taken.empty() ? "" : " and ") + step.name;
       continue;
     }
     const bool typed = step.kind == StepKind::kGive && !listed;
-    if (!given.empty()) given += typed ? " " : " with ";
-    given += step.kind == StepKind::kSet ? fmt::format("{}={} in the environment", step.name, any_of(step.values))
-                                         : given_words(step);
+    const bool sets = step.kind == StepKind::kSet;
+    if (!given.empty()) given += typed || (sets && variables) ? " " : " with ";
+    given += sets ? fmt::format("{}={}", step.name, any_of(step.values)) : given_words(step);
+    variables = sets;
+    if (sets && (i + 1 == steps.size() || steps[i + 1].kind != StepKind::kSet)) given += " in the environment";
     listed = step.kind != StepKind::kGive || step.values.size() > 1;
   }
   if (taken.empty()) return given;

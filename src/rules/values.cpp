@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "src/facts/fp4_experts.h"
 #include "src/facts/has_class.h"
 #include "src/facts/kinds.h"
 #include "src/python/network_address.h"
@@ -163,9 +164,6 @@ struct FamilyBackend {
   bool (*serves)(const ModelFacts&);
 };
 bool has_index_topk(const ModelFacts& m) { return !m.text("index_topk").is_none(); }
-bool is_deepseek_v4(const ModelFacts& m) {
-  return std::ranges::any_of(m.architectures, [](const std::string& a) { return a.starts_with("DeepseekV4"); });
-}
 constexpr std::array kFamilyBackends = {
     FamilyBackend{"dsa", "models with DeepSeek sparse attention (index_topk)", has_index_topk},
     FamilyBackend{"nsa", "models with DeepSeek sparse attention (index_topk)", has_index_topk},

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "src/base/ascii_case.h"
+#include "src/facts/fp4_experts.h"
 #include "src/python/integer.h"
 #include "src/resolve/core/operators.h"
 
@@ -44,16 +45,7 @@ bool has_hybrid_nvfp4_experts(const ModelFacts& model) {
 }
 
 bool has_fp4_experts(const Resolution& r, const ModelFacts& model) {
-  const Value config = model.root("quantization_config");
-  const Value* routed = config.find("routed_experts_quant_method");
-  const std::string arch = model.architectures.empty() ? std::string() : model.architectures.front();
-  if (routed != nullptr && !routed->is_none()) return is_text(*routed, "mxfp4");
-  if (contains({"DeepseekV4ForCausalLM", "DeepseekV4ForCausalLMNextN", "DeepseekV4ForCausalLMDSpark"}, arch)) {
-    return r.env_bool("SGLANG_DSV4_FP4_EXPERTS", true);
-  }
-  const Value* store = config.find("store_dtype");
-  return contains({"MiMoV2ForCausalLM", "MiMoV2FlashForCausalLM"}, arch) && store != nullptr && store->is_string() &&
-         ascii_upper(store->as_string()) == "MXFP4";
+  return preflight::has_fp4_experts(model, r.env_bool("SGLANG_DSV4_FP4_EXPERTS", true));
 }
 
 RaggedVerify ragged_verify_mode(Resolution& r) {
