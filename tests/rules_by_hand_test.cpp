@@ -54,6 +54,17 @@ Edit method(const char* name) {
   return [=](Launch& /*l*/, ModelFacts& m) { m.quantization = name; };
 }
 
+// Described in hf_quant_config.json alone.
+Edit in_file(const char* name, Value::Dict config) {
+  return [=](Launch& /*l*/, ModelFacts& m) {
+    m.quantization = name;
+    m.quant_config = Value::dict({{"quantization", Value::dict(config)}});
+  };
+}
+Value::Dict layers_in(const char* algorithm) {
+  return {{"quantized_layers", Value::dict({{"model.layers.0.mlp", Value::dict({{"quant_algo", algorithm}})}})}};
+}
+
 Edit auto_round(Value::Dict config, std::int64_t bits = 4) {
   config.emplace_back("bits", bits);
   return stored("auto-round", std::move(config));
@@ -186,6 +197,8 @@ const Row kRows[] = {
      [](Launch&, ModelFacts& m) {
        quantisation(m, "modelopt_fp4", {{"quant_algo", "NVFP4"}});
      }},
+    {"QN016", 11, 0, "qwen3-8b", kPlain, in_file("modelopt_fp4", {{"quant_algo", "NVFP4"}})},
+    {"QN016", 11, 0, "qwen3-8b", kPlain, in_file("modelopt_mixed", layers_in("W4A16_NVFP4"))},
     {"QN018", 11, 0, "qwen3-8b", kPlain,
      [](Launch&, ModelFacts& m) { m.hf_config = m.hf_config.with("hf_quant_config.json is not read", "W4A8_AWQ"); }},
     {"PL010", 13, 0, "qwen3-30b-a3b", "--device xpu --tp-size 4",
@@ -1326,6 +1339,11 @@ TEST(RulesByHand, HoldForEveryValueOfAKind) {
       EXPECT_EQ(fires(row, 23), kind.told) << kind.rule << " of " << value;
     }
   }
+}
+
+TEST(RulesByHand, MixedLayersOfEightBitsAreNoNvfp4) {
+  EXPECT_TRUE(fires({"QN016", 23, 0, "qwen3-8b", kPlain, in_file("modelopt_mixed", layers_in("NVFP4"))}, 23));
+  EXPECT_FALSE(fires({"QN016", 23, 0, "qwen3-8b", kPlain, in_file("modelopt_mixed", layers_in("FP8"))}, 23));
 }
 
 // MiMo-V2's fused projections leave the check of FP8 blocks out; its other layers do not.

@@ -211,15 +211,26 @@ std::optional<Finding> awq_forms(const LaunchFacts& f) {
 
 // Of ModelOpt's own and of its mixed checkpoints, which name the layers in 4 bits.
 bool has_nvfp4(const ModelFacts& m) {
-  if (!m.hf_quant_config.truthy()) return false;
+  if (!m.quant_config.is_dict()) return false;  // hf_quant_config.json says it, where config.json does not
   if (has_quantization(m, "modelopt_fp4")) return true;
-  const Value* groups = m.hf_quant_config.find("config_groups");
-  if (!has_quantization(m, "modelopt_mixed") || groups == nullptr || !groups->is_dict()) return false;
-  return std::ranges::any_of(groups->as_dict(), [](const auto& group) {
-    const Value* weights = group.second.find("weights");
-    const Value* bits = weights == nullptr ? nullptr : weights->find("num_bits");
-    return bits != nullptr && *bits == Value(4);
-  });
+  if (!has_quantization(m, "modelopt_mixed")) return false;
+  const Value* file = m.quant_config.find("quantization");  // of hf_quant_config.json
+  const Value& config = file != nullptr && file->is_dict() ? *file : m.quant_config;
+  const auto any_in = [&](std::string_view key, const auto& in_four_bits) {
+    const Value* parts = config.find(key);
+    return parts != nullptr && parts->is_dict() && std::ranges::any_of(parts->as_dict(), in_four_bits);
+  };
+  return any_in("config_groups",
+                [](const auto& group) {
+                  const Value* weights = group.second.find("weights");
+                  const Value* bits = weights == nullptr ? nullptr : weights->find("num_bits");
+                  return bits != nullptr && *bits == Value(4);
+                }) ||
+         any_in("quantized_layers", [](const auto& layer) {
+           const Value* algorithm = layer.second.find("quant_algo");
+           return algorithm != nullptr && algorithm->is_string() &&
+                  algorithm->as_string().find("NVFP4") != std::string::npos;
+         });
 }
 
 std::optional<Finding> nvfp4_weights(const LaunchFacts& f) {
