@@ -710,6 +710,21 @@ TEST(Launches, TellOfAMisspeltKeyBesideThem) {
   EXPECT_THAT(run.out, HasSubstr("warning[SH007]"));
 }
 
+// The machine that runs the script may have it; a script that goes on without it is followed as it stands here.
+TEST(Launches, AFileThatIsNotHereEndsNoScript) {
+  const TemporaryDirectory dir;
+  const std::string serve = "python -m sglang.launch_server --model-path m\n";
+  for (const char* guard :
+       {"if [ ! -f .env ]; then echo 'copy .env.example'; exit 1; fi\n", "[ -d ./.venv ] || exit 1\n",
+        "if [ -s .pid ]; then :; else exit 0; fi\n", "[ -f .a ] && [ -f .b ] || exit 1\n"}) {
+    EXPECT_THAT(run_tool({"launches", dir.file("a.sh", guard + serve)}).out,
+                HasSubstr("a.sh:2, unless the script ends"))
+        << guard;
+  }
+  const ToolRun on = run_tool({"launches", dir.file("b.sh", "if [ -f .env ]; then . ./.env; fi\n" + serve)});
+  EXPECT_THAT(on.out, AllOf(HasSubstr("b.sh:2\n"), Not(HasSubstr("unless")))) << on.out;
+}
+
 // What a comment cuts off is put back, not deleted.
 TEST(CheckPaths, AFixKeepsOptionsThatWereCutOff) {
   const TemporaryDirectory dir;

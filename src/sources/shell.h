@@ -129,8 +129,9 @@ struct ShellStart {
   bool arguments_known = false;
   std::size_t sure_arguments = std::string::npos;  // so many stand where they seem to: a word behind is several or none
   bool nothing_given = true;                       // what asks for arguments and variables that nobody sets finds none
-  std::set<std::string> asked_empty = {};          // NAME, $1: ${NAME:-} of these is not known, not empty
-  std::optional<ShellText> input = {};             // what it reads, where its commands do not say
+  // NAME, $1: ${NAME:-} of these is not known, not empty. Paths: whether these files are there is not known.
+  std::set<std::string> asked = {};
+  std::optional<ShellText> input = {};  // what it reads, where its commands do not say
   // A command that runs, with the environment that its program gets (its own assignments not among them).
   std::function<void(const ShellCommand&, const Values& environment, const std::string& when)> on_command;
   std::optional<ShellText> zero = {};  // $0 of a text that is handed to a shell

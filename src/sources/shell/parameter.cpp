@@ -285,7 +285,7 @@ class ShellEvaluator::Parameter {
     const ShellState& state = shell_.state_;
     const bool argument = is_argument(part_.name);
     const bool asks_instead = op != '+' && !every_ && is_written_empty(part_.argument) &&
-                              shell_.start_.asked_empty.contains((argument ? "$" : "") + part_.name);
+                              shell_.start_.asked.contains((argument ? "$" : "") + part_.name);
     if (!state.arguments_known && (op == '-' || op == '+') && argument && !is_given()) {
       if (shell_.shifting_ > 0 || asks_instead) {
         unknown(shell_.shifting_ > 0

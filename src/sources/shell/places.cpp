@@ -243,6 +243,7 @@ Status ShellEvaluator::file_test(char letter, const ShellText& word) {
   if (letter == 'f') holds = fs::is_regular_file(status);
   if (letter == 'd') holds = fs::is_directory(status);
   if (letter == 's') holds = holds && fs::file_size(path, error) > 0 && !error;
+  if (!holds && start_.asked.contains(path)) return Status::kUnknown;
   if (!holds) take_default(path, std::nullopt, word.origin.empty() ? 0 : word.origin.front(), TakenWhy::kMissing);
   return holds ? Status::kTrue : Status::kFalse;
 }

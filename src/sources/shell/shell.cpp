@@ -49,9 +49,14 @@ std::size_t behind_variable(std::string_view text, std::size_t i, Interpolation 
 
 namespace {
 
-// Whether a script comes to a launch when it is started so; `decided` gets what was taken for empty on the way.
-bool comes_to_launch(const ShellText& script, std::string_view pasted, const ShellStart& start,
-                     std::set<std::string>& decided) {
+// What was taken on the way, for nothing else being known.
+struct Decided {
+  std::set<std::string> empty = {};    // defaults, by their names
+  std::set<std::string> missing = {};  // files, by their paths
+};
+
+// Whether a script comes to a launch when it is started so.
+bool comes_to_launch(const ShellText& script, std::string_view pasted, const ShellStart& start, Decided& decided) {
   ShellBudget budget{.steps = limits::kProbeSteps};
   ShellStart probe = start;
   probe.trail = nullptr;
@@ -67,28 +72,41 @@ bool comes_to_launch(const ShellText& script, std::string_view pasted, const She
   if (!evaluator.run()) return false;
   if (const TakenDefaults& defaults = evaluator.state().defaults; defaults != nullptr) {
     for (const auto& [name, taken] : *defaults) {
-      if (taken.value && taken.value->empty()) decided.insert(name);
+      if (taken.value && taken.value->empty()) decided.empty.insert(name);
+      if (taken.why == TakenWhy::kMissing) decided.missing.insert(name);
     }
   }
   return any;
 }
 
-// A script that asks for arguments and variables may end with its usage where nobody gives one: it is then followed as
-// if they were not known, and so are empty defaults, ${NAME:-}, by which it ends.
+// A script may end because a file is missing, which the machine that runs it may have: whether it is there is then not
+// known. One that asks for arguments and variables may end with its usage where nobody gives one: it is then followed
+// as if they were not known, and so are empty defaults, ${NAME:-}, by which it ends.
 void decide_what_is_given(const ShellText& script, std::string_view pasted, ShellStart& start) {
   constexpr std::array<std::string_view, 8> kAsks = {"shift", "getopt", "\"$@\"", "[ ", "[[ ", "test ", "case ", "(("};
   constexpr int kMostEmpty = 6;
   const auto asks = [&](std::string_view sign) { return script.text.find(sign) != script.text.npos; };
-  std::set<std::string> decided;
-  start.nothing_given = std::ranges::none_of(kAsks, asks) || comes_to_launch(script, pasted, start, decided);
-  for (int n = 0; !start.nothing_given && n < kMostEmpty; ++n) {
-    decided.clear();
-    if (comes_to_launch(script, pasted, start, decided)) return;
-    const std::size_t known = start.asked_empty.size();
-    start.asked_empty.merge(decided);
-    if (start.asked_empty.size() == known) break;
+  const auto comes = [&](Decided& decided) {
+    decided = {};
+    return comes_to_launch(script, pasted, start, decided);
+  };
+  Decided decided;
+  start.nothing_given = true;
+  if (std::ranges::none_of(kAsks, asks) || comes(decided)) return;
+  for (int n = 0; !decided.missing.empty() && n < kMostEmpty; ++n) {
+    start.asked.merge(decided.missing);
+    if (comes(decided)) return;
+    std::erase_if(decided.missing, [&](const std::string& path) { return start.asked.contains(path); });
   }
-  start.asked_empty.clear();
+  start.nothing_given = false;
+  for (int n = 0; n < kMostEmpty; ++n) {
+    if (comes(decided)) return;
+    const std::size_t known = start.asked.size();
+    start.asked.merge(decided.empty);
+    start.asked.merge(decided.missing);
+    if (start.asked.size() == known) break;
+  }
+  start.asked.clear();
 }
 
 }  // namespace
