@@ -295,8 +295,9 @@ class Literals {
 
 // "in NAME, which nothing here calls": what a reader says of a program, with names of functions alone.
 bool is_own_sentence(std::string_view part) {
-  constexpr std::array<std::array<std::string_view, 2>, 3> kSentences = {
+  constexpr std::array<std::array<std::string_view, 2>, 4> kSentences = {
       {{"in ", ", which nothing here calls"},
+       {"where ", " is called"},
        {"where ", " starts it"},
        {"where what is made of this list is run", ""}}};
   return std::ranges::any_of(kSentences, [&](const auto& ends) {

@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <map>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -892,17 +895,66 @@ Val Follower::imported(const std::string& name, std::size_t) {
 
 // --- what nothing here calls ---
 
+namespace {
+
+// The names that a text calls: what stands before a parenthesis.
+std::set<std::string_view> called_in(std::string_view body) {
+  const auto in_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  std::set<std::string_view> names;
+  for (auto open = body.find('('); open != body.npos; open = body.find('(', open + 1)) {
+    std::size_t begin = open;
+    while (begin > 0 && in_name(body[begin - 1])) --begin;
+    const bool defined = body.substr(0, begin).ends_with("def ") || body.substr(0, begin).ends_with("class ");
+    if (begin < open && !defined) names.insert(body.substr(begin, open - begin));
+  }
+  return names;
+}
+
+bool may_start(std::string_view body) {
+  constexpr std::array kSigns = {"sglang", "Engine", "ServerArgs", "launch_server", "subprocess", "Popen"};
+  return std::ranges::any_of(kSigns, [&](const char* sign) { return body.find(sign) != body.npos; });
+}
+
+}  // namespace
+
+// Those first that no other function here calls: what they call is then followed as they call it.
 void Follower::unfinished() {
   endings_.clear();  // they are of the program that is run, not of one that imports it
-  for (std::size_t i = 0; i < functions_.size(); ++i) {
-    Object* function = functions_[i];
-    const Stmt* statement = function->statement;
-    const std::string_view body = source_.text.substr(statement->begin, statement->end - statement->begin);
-    const bool names =
-        body.find("sglang") != std::string_view::npos || body.find("Engine") != std::string_view::npos ||
-        body.find("ServerArgs") != std::string_view::npos || body.find("launch_server") != std::string_view::npos ||
-        body.find("subprocess") != std::string_view::npos || body.find("Popen") != std::string_view::npos;
-    if (!function->called && names) follow_alone(function, function->of);
+  std::map<std::string_view, std::vector<std::string_view>> callers;
+  std::set<std::string_view> starting;  // functions that may start a server, or call one that may
+  std::size_t known = 0;
+  const auto read = [&] {  // functions are made while others are followed
+    std::vector<std::string_view> open;
+    for (; known < functions_.size(); ++known) {
+      const Object* function = functions_[known];
+      const Stmt* statement = function->statement;
+      const std::string_view body = source_.text.substr(statement->begin, statement->end - statement->begin);
+      spend_bytes(body.size());
+      for (const std::string_view name : called_in(body)) {
+        if (name != function->name) callers[name].push_back(function->name);
+        if (starting.contains(name)) open.push_back(function->name);
+      }
+      if (may_start(body)) open.push_back(function->name);
+    }
+    while (!open.empty()) {
+      const std::string_view name = open.back();
+      open.pop_back();
+      if (!starting.insert(name).second) continue;
+      if (const auto at = callers.find(name); at != callers.end())
+        open.insert(open.end(), at->second.begin(), at->second.end());
+    }
+  };
+  for (const bool outermost : {true, false}) {
+    read();
+    for (std::size_t i = 0; i < functions_.size(); ++i) {
+      Object* function = functions_[i];
+      const bool called_here = callers.contains(function->name);
+      if (function->called || !starting.contains(function->name) || (outermost && called_here)) continue;
+      follow_alone(function, function->of,
+                   called_here ? fmt::format("where {} is called", function->name)
+                               : fmt::format("in {}, which nothing here calls", function->name));
+      read();
+    }
   }
 }
 
@@ -936,9 +988,8 @@ Val Follower::made_alone(Object* owner) {
   return self;
 }
 
-void Follower::follow_alone(Object* function, Object* owner) {
+void Follower::follow_alone(Object* function, Object* owner, const std::string& when) {
   const bool test = owner != nullptr && (function->name.starts_with("setUp") || function->name.starts_with("test"));
-  const std::string when = fmt::format("in {}, which nothing here calls", function->name);
   const std::size_t outer = conditions_.size();
   if (!test) conditions_.push_back(when);
   Arguments a;

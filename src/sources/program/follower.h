@@ -108,7 +108,7 @@ class Follower {
   void import_from(const Stmt& one);
   Val imported(const std::string& name, std::size_t at);
   void unfinished();
-  void follow_alone(Object* function, Object* owner);
+  void follow_alone(Object* function, Object* owner, const std::string& when);
   Val made_alone(Object* owner);
 
   // --- expressions (expressions.cpp) ---
