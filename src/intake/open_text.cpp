@@ -127,6 +127,20 @@ bool says_secret(std::string_view lower) {
                              [&](std::string_view word) { return lower.find(word) != lower.npos; });
 }
 
+// "PG003": so are our own rules called.
+bool is_rule(std::string_view word) {
+  constexpr std::size_t kFamily = 2;
+  constexpr std::size_t kWhole = 5;
+  return word.size() == kWhole && std::ranges::all_of(word.substr(0, kFamily), is_upper) &&
+         std::ranges::all_of(word.substr(kFamily), is_digit);
+}
+
+// "GiB": of a size whose number stands in front by itself.
+bool is_unit(std::string_view word) {
+  constexpr std::array<std::string_view, 8> kUnits = {"kb", "kib", "mb", "mib", "gb", "gib", "tb", "tib"};
+  return std::ranges::find(kUnits, ascii_lower(word)) != kUnits.end();
+}
+
 // Letters in one case; few of them may have a number. So are words that people write, and some passwords.
 bool is_plain(std::string_view part) {
   constexpr std::size_t kLongest = 16;
@@ -207,7 +221,7 @@ bool is_open_word(std::string_view word) {
   constexpr int kFewShort = 2;  // more of them are a word in pieces
   if (is_open_value(word)) return true;
   if (says_secret(ascii_lower(word))) return false;
-  if (is_file_name(word) || is_of_context(word) || is_option_name(word)) return true;
+  if (is_file_name(word) || is_of_context(word) || is_option_name(word) || is_rule(word) || is_unit(word)) return true;
   int unknown = 0;
   each_part(word, [&](std::string_view part) {
     if (!is_number(part) && !is_numbered_name(part)) unknown += is_short(part) ? 1 : kFewShort + 1;
