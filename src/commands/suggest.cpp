@@ -237,6 +237,15 @@ Result<void> judge(const SuggestFlags& flags, bool shapes_known, Answer& a) {
   return {};
 }
 
+// A second --model-path would be the one that counts, in every launch that is printed.
+std::optional<Error> another_model(const PreparedLaunch& prepared) {
+  const auto names = [](const GivenOption& given) {
+    return given.field == Field::model_path && !given.from_config_file;
+  };
+  if (std::ranges::count_if(prepared.launch.args.given, names) < 2) return std::nullopt;
+  return Error{"--model-path stands behind --, too: the model is given once, in front of it"};
+}
+
 int run_suggest(const SuggestFlags& flags, const std::vector<std::string>& arguments) {
   const auto rules = rule_options(flags.kernel_date);
   if (!rules) return refuse(rules.error());
@@ -259,6 +268,7 @@ int run_suggest(const SuggestFlags& flags, const std::vector<std::string>& argum
     return refuse(Error{text});
   }
   if (prepared->launch.usage) return refuse(Error{prepared->launch.usage->message});
+  if (auto other = another_model(*prepared)) return refuse(*other);
   const auto& model = prepared->launch.model;
   const std::int64_t limit = model ? model->context_len : 0;
   Answer answer{.search = {.wish = {.context = flags.context > 0 ? flags.context : limit,
