@@ -41,6 +41,11 @@ TEST(CaseFile, AKeyOfTheWrongTypeIsOneLineThatNamesLineAndKey) {
       {R"({"id":"a","args":[],"device":8})", "\"device\": expected an object"},
       {R"({"id":"a","args":[],"device":{"count":"a"}})", "\"device.count\": expected a whole number"},
       {R"({"id":"a","args":[],"device":{"count":-1}})", "\"device.count\": expected a whole number"},
+      {R"({"id":"a","args":[],"device":{"count":4097}})", "\"device.count\": expected a whole number, 0 to 4,096"},
+      {R"({"id":"a","args":[],"device":{"memory_mib":0}})", "\"device.memory_mib\": expected a whole number, 1 to"},
+      {R"({"id":"a","args":[],"device":{"memory_mib":9223372036854775807}})", "\"device.memory_mib\": expected"},
+      {R"({"id":"a","args":[],"device":{"memory_mib":99999999999999999999}})", "\"device.memory_mib\": expected"},
+      {R"({"id":"a","args":[],"device":{"host_memory_mib":1000000001}})", "\"device.host_memory_mib\": expected"},
       {R"({"id":"a","args":[],"device":{"has_fp64":1}})", "\"device.has_fp64\": expected true or false"},
   };
   const TemporaryDirectory dir;
@@ -51,6 +56,12 @@ TEST(CaseFile, AKeyOfTheWrongTypeIsOneLineThatNamesLineAndKey) {
     EXPECT_EQ(run.status, 2) << row.line;
     EXPECT_THAT(run.err, HasSubstr("cases.jsonl:2: " + row.expected)) << row.line;
   }
+}
+
+TEST(CaseFile, ACardThatIsNamedHasItsOwnMemory) {
+  const std::string line =
+      R"({"args":["--model-path","Qwen/Qwen3-0.6B"],"device":{"name":"Intel Data Center GPU Max 1550"}})";
+  EXPECT_THAT(run_tool({"check", "--batch", "-"}, line + "\n").out, HasSubstr("\"memory_mib\":65520"));
 }
 
 // Remarks may stand in a case, and so may what its author took for a key of it.

@@ -345,6 +345,32 @@ TEST(Facts, SecretsOfTheFileAreNotTold) {
   }
 }
 
+TEST(Facts, ACardOfAFileHasItsOwnMemoryOrNoneThatIsKnown) {
+  const TemporaryDirectory dir;
+  const auto facts_in = [&](const std::string& text) { return facts_of({"--facts", dir.file("f.json", text)}); };
+  for (const char* name : {"Intel(R) Data Center GPU Max 1550", "Intel Data Center GPU Max 1550", "max1550"}) {
+    const auto device = facts_in(fmt::format(R"({{"device": {{"name": "{}"}}}})", name))["device"];
+    EXPECT_EQ(device["memory_mib"], 65520) << name;
+    EXPECT_EQ(device["memory_origin"], "file") << name;
+    EXPECT_EQ(device["name"], "Intel(R) Data Center GPU Max 1550");
+  }
+  EXPECT_EQ(facts_in(R"({"device": {"name": "max1550", "memory_mib": 32000}})")["device"]["memory_mib"], 32000);
+  const auto unknown = facts_in(R"({"device": {"name": "NVIDIA H100"}})");
+  EXPECT_EQ(unknown["device"]["memory_origin"], "assumed");
+  EXPECT_THAT(unknown["notes"].dump(), HasSubstr("the memory of NVIDIA H100 is not known: "));
+}
+
+TEST(Facts, PackagesOfAFileAreToldByThatFile) {
+  const TemporaryDirectory dir;
+  const auto notes = [&](const std::string& text) {
+    return facts_of({"--facts", dir.file("f.json", text)})["notes"].dump();
+  };
+  const std::string unknown = notes(R"({"packages": [{"name": "sglang", "version": "9.9.9"}]})");
+  EXPECT_THAT(unknown, HasSubstr("sglang in " + dir.path() + "/f.json is SGLang 9.9.9, which is not known here"));
+  const std::string without = notes(R"({"packages": [{"name": "sglang"}]})");
+  EXPECT_THAT(without, HasSubstr("f.json has no version beside it: its release is not known"));
+}
+
 TEST(Facts, AFileThatHoldsNoneIsRefusedByWhatIsWrongInIt) {
   struct Row {
     const char* text;
@@ -374,6 +400,7 @@ TEST(Facts, AFileThatHoldsNoneIsRefusedByWhatIsWrongInIt) {
       {R"({"packages": [{"nme": "sglang"}]})", "unknown key packages[0].nme; did you mean packages[0].name?"},
       {R"({"packages": ["sglang"]})", "packages[0] is 'sglang': expected an object"},
       {R"({"notes": [1]})", "notes[0] is 1: expected a text"},
+      {R"({"device": {"count": 2, "count": 16}})", "\"count\" stands there twice"},
   };
   const TemporaryDirectory dir;
   for (const Row& row : rows) {

@@ -12,11 +12,14 @@
 
 #include "src/base/ascii_case.h"
 #include "src/base/embedded.h"
+#include "src/base/replaced.h"
 
 namespace preflight::facts {
 namespace {
 
-std::string folded(std::string_view s) {
+// Without the marks of its owner, which people leave out.
+std::string folded(std::string_view name) {
+  const std::string s = replaced(replaced(std::string(name), "(R)", ""), "(TM)", "");
   std::string out;
   for (const char c : s) {
     if (std::isalnum(static_cast<unsigned char>(c)) != 0) out += ascii_lower(c);
@@ -70,6 +73,16 @@ std::optional<DeviceFacts> find_device_profile(std::string_view name) {
     if (folded(p.device.name).find(wanted) != std::string::npos) return p.device;
   }
   return std::nullopt;
+}
+
+const DeviceProfile* profile_called(std::string_view name) {
+  const std::string wanted = folded(name);
+  const auto profiles = device_profiles();
+  const auto at = std::ranges::find_if(profiles, [&](const DeviceProfile& p) {
+    const std::string whole = folded(p.device.name);
+    return p.id == wanted || whole == wanted || whole == wanted + "graphics";
+  });
+  return at == profiles.end() ? nullptr : &*at;
 }
 
 namespace {

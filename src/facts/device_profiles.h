@@ -26,6 +26,8 @@ std::span<const DeviceProfile> device_profiles();
 inline constexpr int kMostCards = 64;
 // By id, else by a part of the name; case and blanks do not count.
 std::optional<DeviceFacts> find_device_profile(std::string_view name);
+// By id or by its whole name; nullptr: a card nobody knows here.
+const DeviceProfile* profile_called(std::string_view name);
 // Cards as a remedy names them: a profile's id, a number ("x4"), or both ("b60x4"). nullopt: neither.
 struct CardsByName {
   std::string card = {};  // "": of the same kind

@@ -23,6 +23,7 @@
 #include "src/base/limits.h"
 #include "src/base/read_text.h"
 #include "src/base/replaced.h"
+#include "src/facts/device_profiles.h"
 #include "src/intake/secret_text.h"
 #include "src/python/json_text.h"
 
@@ -44,7 +45,7 @@ struct Key {
 };
 
 constexpr Test is_text = [](const Value& v) { return v.is_string(); };
-constexpr Test is_amount = [](const Value& v) { return v.is_int() && v.as_int() >= 0; };
+constexpr Test is_mib = [](const Value& v) { return v.is_int() && v.as_int() >= 1 && v.as_int() <= limits::kCardMib; };
 // A process is given neither words with a NUL byte nor variables without a name.
 constexpr Test is_word = [](const Value& v) { return v.is_string() && v.as_string().find('\0') == std::string::npos; };
 constexpr Test is_words = [](const Value& v) {
@@ -65,12 +66,12 @@ constexpr std::array<Key, 6> kKeys{
      {"env", is_variables, "an object of single values by names that a process can be given, 512 at most"},
      {"config", is_text, "text"}}};
 constexpr std::array<Key, 5> kDeviceKeys{
-    {{"memory_mib", is_amount, "a whole number, 0 or more"},
-     {"count", [](const Value& v) { return v.is_int() && v.as_int() >= 0 && v.as_int() <= 1'000'000; },
-      "a whole number, 0 to 1,000,000"},
+    {{"memory_mib", is_mib, "a whole number, 1 to 1,000,000,000"},
+     {"count", [](const Value& v) { return v.is_int() && v.as_int() >= 0 && v.as_int() <= limits::kCards; },
+      "a whole number, 0 to 4,096"},
      {"name", is_text, "text"},
      {"has_fp64", [](const Value& v) { return v.is_bool(); }, "true or false"},
-     {"host_memory_mib", is_amount, "a whole number, 0 or more"}}};
+     {"host_memory_mib", is_mib, "a whole number, 1 to 1,000,000,000"}}};
 
 bool is_key(std::string_view name, std::span<const Key> keys) {
   return std::ranges::find(keys, name, &Key::name) != keys.end();
@@ -132,6 +133,16 @@ bool names_a_model_directory(const Value& item) {
 DeviceFacts device_of(const Value& item, DeviceFacts device, OwnDevice& own) {
   const Value* d = item.find("device");
   if (d == nullptr || !d->is_dict()) return device;
+  if (const Value* v = d->find("name"); v != nullptr && v->is_string()) {
+    device.name = v->as_string();
+    own.card = true;
+    if (const facts::DeviceProfile* card = facts::profile_called(device.name)) {
+      device.name = card->device.name;
+      device.memory_mib = card->device.memory_mib;
+      device.has_fp64 = card->device.has_fp64;
+      own.memory = true;
+    }
+  }
   if (const Value* v = d->find("memory_mib"); v != nullptr && v->is_int()) {
     device.memory_mib = v->as_int();
     own.memory = true;
@@ -139,10 +150,6 @@ DeviceFacts device_of(const Value& item, DeviceFacts device, OwnDevice& own) {
   if (const Value* v = d->find("count"); v != nullptr && v->is_int()) {
     device.count = static_cast<int>(v->as_int());
     own.count = true;
-  }
-  if (const Value* v = d->find("name"); v != nullptr && v->is_string()) {
-    device.name = v->as_string();
-    own.card = true;
   }
   if (const Value* v = d->find("has_fp64"); v != nullptr && v->is_bool()) device.has_fp64 = v->as_bool();
   if (const Value* v = d->find("host_memory_mib"); v != nullptr && v->is_int()) {

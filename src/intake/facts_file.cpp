@@ -18,7 +18,9 @@
 #include "src/base/edit_distance.h"
 #include "src/base/limits.h"
 #include "src/base/read_text.h"
+#include "src/facts/device_profiles.h"
 #include "src/intake/secret_text.h"
+#include "src/python/json_text.h"
 
 namespace preflight::commands {
 namespace {
@@ -161,11 +163,26 @@ Origin origin_at(const Value& object, std::string_view key) {
   return text_at(object, key) == name_of(Origin::kAssumed) ? Origin::kAssumed : Origin::kFile;
 }
 
+// The file names a card and not its memory.
+void take_memory_of_name(const std::string& file, MachineFacts& out) {
+  const facts::DeviceProfile* card = facts::profile_called(out.device.name);
+  if (card == nullptr) {
+    out.notes.push_back(
+        fmt::format("the memory of {} is not known: {} does not tell it; give --device-memory", out.device.name, file));
+    return;
+  }
+  out.device.name = card->device.name;
+  out.device.memory_mib = card->device.memory_mib;
+  out.device.has_fp64 = card->device.has_fp64;
+  out.memory_origin = out.device_origin;
+}
+
 void take_device(const Value& device, const std::string& file, MachineFacts& out) {
   if (const std::string name = text_at(device, "name"); !name.empty()) {
     out.device.name = name;
     out.device_origin = origin_at(device, "origin");
     out.device_place = file;
+    if (at(device, "memory_mib") == nullptr) take_memory_of_name(file, out);
   }
   if (const Value* memory = at(device, "memory_mib")) {
     out.device.memory_mib = memory->as_int();
@@ -182,7 +199,8 @@ void take_device(const Value& device, const std::string& file, MachineFacts& out
 
 void take_packages(const Value& list, const Value* environment, const std::string& file, MachineFacts& out) {
   const std::string looked_at = environment == nullptr ? "" : text_at(*environment, "value");
-  out.environment = {looked_at.empty() ? "not looked at there" : looked_at, Origin::kFile, file};
+  const bool told = !looked_at.empty() || !list.as_list().empty();
+  out.environment = {!told ? "not looked at there" : looked_at.empty() ? file : looked_at, Origin::kFile, file};
   for (const Value& entry : list.as_list()) {
     const Value* editable = at(entry, "editable");
     const std::string name = text_at(entry, "name");
@@ -226,6 +244,9 @@ Result<MachineFacts> taken(const Value& facts, const std::string& file) {
 Result<MachineFacts> read_facts(const std::string& file) {
   const auto text = read_text(file);
   if (!text) return tl::make_unexpected(text.error());
+  std::string repeated;
+  if (python::json_loads(*text, python::JsonReader::kPython, &repeated) && !repeated.empty())
+    return failure(fmt::format("\"{}\" stands there twice", repeated), file);
   const auto value = Value::parse_json(*text);
   if (!value) return failure(value.error().message, file);
   if (!value->is_dict()) return failure("facts are a JSON object, as `facts --format json` prints them", file);

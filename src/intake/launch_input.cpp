@@ -574,7 +574,9 @@ SourcedText model_fact(const Launch& launch, facts::ModelFiles& models, bool by_
   const auto place = models.place_of(path);
   if (path.empty() || !place) return model;
   model.value = path;
-  model.place = place->kind.empty() ? "not known" : place->kind;
+  std::error_code ignored;
+  const bool is_file = place->kind == "directory" && std::filesystem::is_regular_file(place->directory, ignored);
+  model.place = place->kind.empty() ? "not known" : is_file ? "file" : place->kind;
   if (place->kind == "directory" && place->directory != path) model.place += " " + place->directory;
   if (by_option || place->kind == "given by option") {
     model.origin = Origin::kGiven;

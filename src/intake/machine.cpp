@@ -43,6 +43,10 @@ std::string release_list() {
 std::optional<SourcedText> judged(std::string_view version, Origin origin, const std::string& place,
                                   std::vector<std::string>& notes) {
   const auto release = facts::release_of_version(version);
+  if (!release && version.empty()) {
+    notes.push_back(fmt::format("{} has no version beside it: its release is not known", place));
+    return std::nullopt;
+  }
   if (!release) {
     notes.push_back(fmt::format("{} is SGLang {}, which is not known here (known are {} to {})", place, version,
                                 supported_releases().front().text(), supported_releases().back().text()));
