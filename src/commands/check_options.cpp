@@ -260,8 +260,10 @@ Result<KernelOptions> kernel_options(const CheckFlags& flags, bool required) {
     if (!whole_number(flags.seed, seed)) return failure(fmt::format("--seed {}: expected a whole number", flags.seed));
     kernel.seed = seed;
   }
-  if (!(flags.kernel_timeout > 0.0) || flags.kernel_timeout > 1e6) {
-    return failure(fmt::format("--kernel-timeout {:g}: expected seconds, more than 0", flags.kernel_timeout));
+  constexpr double kLongest = 1e6;
+  if (!(flags.kernel_timeout > 0.0) || flags.kernel_timeout > kLongest) {
+    return failure(fmt::format("--kernel-timeout {:g}: expected seconds, more than 0 and at most a million",
+                               flags.kernel_timeout));
   }
   kernel.limits.seconds = flags.kernel_timeout;
   kernel.large_cases = flags.large_cases;

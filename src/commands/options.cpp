@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "src/base/ascii_case.h"
+#include "src/base/limits.h"
 #include "src/commands/paths/settings.h"
 #include "src/intake/model_options.h"
 #include "src/facts/device_profiles.h"
@@ -54,9 +55,10 @@ Result<std::int64_t> memory_mib(std::string_view option, const std::string& text
   if (unit == "g" || unit == "gb" || unit == "gib") scale = 1024.0;
   if (unit == "t" || unit == "tb" || unit == "tib") scale = 1024.0 * 1024.0;
   const double mib = number * scale;
-  if (error != std::errc{} || scale == 0.0 || !(mib >= 1.0) || mib > 1e9) {
+  if (error != std::errc{} || scale == 0.0 || !(mib >= 1.0))
     return failure(fmt::format("{} {}: expected a size such as 24GiB or 24480MiB", option, text));
-  }
+  if (mib > limits::kCardMib)
+    return failure(fmt::format("{} {}: more than {} MiB, the most that is taken", option, text, limits::kCardMib));
   // A number alone is MiB. Nobody has so few; gigabytes are meant.
   constexpr double kFewest = 256.0;
   if (unit.empty() && mib < kFewest) {
@@ -97,8 +99,8 @@ Result<GivenMachine> given_machine(const LaunchFlags& flags) {
     given.host_memory_mib = *mib;
   }
   if (flags.device_count) {
-    if (*flags.device_count < 1 || *flags.device_count > 4096) {
-      return failure(fmt::format("--device-count {}: expected 1 to 4096", *flags.device_count));
+    if (*flags.device_count < 1 || *flags.device_count > limits::kCards) {
+      return failure(fmt::format("--device-count {}: expected 1 to {}", *flags.device_count, limits::kCards));
     }
     given.count = *flags.device_count;
   }
