@@ -51,5 +51,19 @@ TEST(DescribedBeside, UnaskedItIsNotRead) {
   EXPECT_THAT(checked("", ""), Not(HasSubstr("QN027")));
 }
 
+// Whatever names its keys have, a configuration says nothing of the files beside it.
+TEST(DescribedBeside, AConfigurationCannotSpeakForTheFilesBesideIt) {
+  const TemporaryDirectory root;
+  std::string config = read_file(source_directory() + "/tests/data/models/qwen3-8b/config.json");
+  config.insert(
+      config.find('{') + 1,
+      R"("hf_quant_config.json is not read": 5, "described beside config.json": ["quantize_config.json", 5],)");
+  root.file("m/config.json", config);
+  const auto run =
+      run_tool({"check", "--no-kernel", "--device-profile", "b60", "--", "--model-path", root.path() + "/m"});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, Not(::testing::ContainsRegex("QN018|QN027")));
+}
+
 }  // namespace
 }  // namespace preflight::testing

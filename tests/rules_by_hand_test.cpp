@@ -200,7 +200,7 @@ const Row kRows[] = {
     {"QN016", 11, 0, "qwen3-8b", kPlain, in_file("modelopt_fp4", {{"quant_algo", "NVFP4"}})},
     {"QN016", 11, 0, "qwen3-8b", kPlain, in_file("modelopt_mixed", layers_in("W4A16_NVFP4"))},
     {"QN018", 11, 0, "qwen3-8b", kPlain,
-     [](Launch&, ModelFacts& m) { m.hf_config = m.hf_config.with("hf_quant_config.json is not read", "W4A8_AWQ"); }},
+     [](Launch&, ModelFacts& m) { m.unread_algorithm = "W4A8_AWQ"; }},
     {"PL010", 13, 0, "qwen3-30b-a3b", "--device xpu --tp-size 4",
      [](Launch&, ModelFacts& m) { m.hf_text_config = m.hf_text_config.with("moe_intermediate_size", 770); }},
     {"QN008", 20, 18, "qwen3-8b", kPlain,
@@ -214,7 +214,7 @@ const Row kRows[] = {
     {"QN023", 21, 20, "qwen3-30b-a3b", kPlain, int4_groups({{"group_size", 128}})},
     {"QN027", 11, 0, "qwen3-8b", kPlain,
      [](Launch&, ModelFacts& m) {
-       m.hf_config = m.hf_config.with("described beside config.json", Value::list({"quantize_config.json", "gptq"}));
+       m.described_beside = DescribedBeside{"quantize_config.json", "gptq"};
      }},
     {"BK001", 23, 0, "qwen3-0.6b", "--device cpu --attention-backend intel_xpu", nothing},
     {"QN011", 14, 0, "qwen3-8b", "--device xpu --quantization petit_nvfp4", nothing},

@@ -52,6 +52,12 @@ struct LogLine {
 
 enum class AttentionArch { kMha, kMla, kSsm };
 
+// A file beside config.json that describes packed weights, and the method that it is of.
+struct DescribedBeside {
+  std::string file;
+  std::string method;
+};
+
 struct ModelFacts {
   std::string path;
   std::vector<std::string> architectures;
@@ -106,6 +112,7 @@ struct ModelFacts {
   bool is_piecewise_graph_supported = false;  // multimodal models whose language part captures
   bool is_breakable_graph_supported = false;
   bool is_hybrid_swa_compress = false;
+  bool has_vision_config_dict = false;      // its class keeps the vision tower's settings as a dict, without attributes
   std::vector<std::int64_t> swa_layer_ids;  // of hybrid SWA models; both empty when not split by layer
   std::vector<std::int64_t> full_layer_ids;
   std::int64_t spec_hidden_size = 0;  // what a draft model reads per token
@@ -116,6 +123,11 @@ struct ModelFacts {
   Value hf_text_config;
   [[nodiscard]] Value root(std::string_view key) const;
   [[nodiscard]] Value text(std::string_view key) const;
+
+  // Files beside it. Where neither it nor --quantization names a method, one that the loader reads once it is told the
+  // method; and the algorithm of an hf_quant_config.json that the release makes nothing of, "" where it names none.
+  std::optional<DescribedBeside> described_beside;
+  std::optional<std::string> unread_algorithm;
 
   [[nodiscard]] bool is_mla() const { return attention_arch == AttentionArch::kMla; }
   [[nodiscard]] bool has_architecture(std::string_view name) const;

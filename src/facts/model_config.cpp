@@ -257,14 +257,9 @@ void build(ModelBuilder& b) {
   const Value type = b.hf->get("model_type");
   f.model_type = type.is_string() ? type.as_string() : std::string();
   f.hf_config = read_out(*b.hf);
-  // Some classes keep the vision tower's settings as the file's dict, whose entries are no attributes.
-  if (b.hf->get("vision_config").is_dict() && !b.hf->sub("vision_config")) {
-    f.hf_config = f.hf_config.with("vision_config is a dict", true);
-  }
-  if (const auto algorithm = unread_quantization(b))
-    f.hf_config = f.hf_config.with("hf_quant_config.json is not read", *algorithm);
-  if (const auto beside = unasked_description(b))
-    f.hf_config = f.hf_config.with("described beside config.json", Value::list({beside->file, beside->method}));
+  f.has_vision_config_dict = b.hf->get("vision_config").is_dict() && !b.hf->sub("vision_config");
+  f.unread_algorithm = unread_quantization(b);
+  f.described_beside = unasked_description(b);
   f.hf_text_config = b.text == b.hf ? f.hf_config : read_out(*b.text);
 }
 

@@ -343,12 +343,11 @@ std::optional<Finding> no_description(const LaunchFacts& f) {
 }
 
 std::optional<Finding> description_not_asked_for(const LaunchFacts& f) {
-  const Value* beside = f.model().hf_config.find("described beside config.json");
-  if (beside == nullptr || !beside->is_list() || f.given(Field::quantization)) return std::nullopt;
-  const std::string& method = beside->as_list()[1].as_string();
+  const std::optional<DescribedBeside>& beside = f.model().described_beside;
+  if (!beside || f.given(Field::quantization)) return std::nullopt;
   return Finding{.message = fmt::format("{} describes packed weights ({}), and config.json names no quantisation",
-                                        beside->as_list()[0].as_string(), method),
-                 .remedies = {to_give("--quantization", {method})}};
+                                        beside->file, beside->method),
+                 .remedies = {to_give("--quantization", {beside->method})}};
 }
 
 std::optional<Finding> block_product_of_another_vendor(const LaunchFacts& f) {
@@ -370,14 +369,14 @@ bool asks_modelopt(const ModelFacts& m) {
 }
 
 std::optional<Finding> algorithm_not_read(const LaunchFacts& f) {
-  const Value* algorithm = unread_algorithm(f.model());
-  if (algorithm == nullptr) return std::nullopt;
-  const std::string name = algorithm->truthy() ? algorithm->as_string() : "no algorithm";
+  const std::optional<std::string>& algorithm = f.model().unread_algorithm;
+  if (!algorithm) return std::nullopt;
+  const std::string name = algorithm->empty() ? "no algorithm" : *algorithm;
   if (asks_modelopt(f.model()) || has_quantization(f.model(), "modelopt_fp4")) {
     return Finding{.message = fmt::format("hf_quant_config.json names {}, which --quantization {} does not read", name,
                                           *f.model().quantization)};
   }
-  if (!algorithm->truthy() || f.model().quantization) return std::nullopt;  // its cache alone is quantised
+  if (algorithm->empty() || f.model().quantization) return std::nullopt;  // its cache alone is quantised
   return Finding{.message = fmt::format("hf_quant_config.json names {}, which SGLang {} does not read: the weights are "
                                         "taken for unquantised ones",
                                         name, f.release().text()),
@@ -397,7 +396,7 @@ bool has_library_make_fp4(const LaunchFacts& f) {
 // SGLang would quantise such a checkpoint itself, with NVIDIA's library.
 std::optional<Finding> modelopt_of_plain_weights(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
-  if (!m.quant_config.is_none() || unread_algorithm(m) != nullptr) return std::nullopt;
+  if (!m.quant_config.is_none() || m.unread_algorithm) return std::nullopt;
   if (!asks_modelopt(m) && !has_library_make_fp4(f)) return std::nullopt;
   // These loaders bring the weights their own way.
   const bool elsewhere = f.is(Field::load_format, "dummy") || f.is(Field::load_format, "runai_streamer") ||

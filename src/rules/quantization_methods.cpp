@@ -109,8 +109,6 @@ bool triton_takes(const Value& weights) {
 
 }  // namespace
 
-const Value* unread_algorithm(const ModelFacts& m) { return m.hf_config.find("hf_quant_config.json is not read"); }
-
 bool is_packed_group(std::int64_t size) { return std::ranges::find(kPackedGroups, size) != kPackedGroups.end(); }
 
 std::optional<std::int64_t> number_in(const Value& config, std::initializer_list<std::string_view> keys) {
@@ -242,7 +240,7 @@ std::optional<Finding> bitsandbytes_weights(const LaunchFacts& f) {
 std::optional<Finding> fp4_of_no_experts(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
   if (!m.quantization || *m.quantization != "modelopt_fp4" || !m.quant_config.is_none()) return std::nullopt;
-  if (experts(m).count > 0 || unread_algorithm(m) != nullptr) return std::nullopt;
+  if (experts(m).count > 0 || m.unread_algorithm) return std::nullopt;
   return Finding{.message =
                      "--quantization modelopt_fp4 quantises experts while they load, and this model has none: "
                      "its weights stay as they are"};

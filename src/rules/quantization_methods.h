@@ -30,9 +30,6 @@ std::optional<Finding> method_of_another_vendor(const LaunchFacts& f);
 std::optional<Finding> auto_round_forms(const LaunchFacts& f);
 std::optional<Finding> quark_schemes(const LaunchFacts& f);
 std::optional<Finding> packed_experts(const LaunchFacts& f);
-// What hf_quant_config.json names and SGLang does not read in this release; null: nothing.
-const Value* unread_algorithm(const ModelFacts& m);
-
 std::optional<Finding> bitsandbytes_weights(const LaunchFacts& f);
 std::optional<Finding> fp4_of_no_experts(const LaunchFacts& f);
 std::optional<Finding> torchao_quantisation(const LaunchFacts& f);

@@ -57,14 +57,8 @@ void derive_context_length(ModelBuilder& builder);
 void derive_model_shapes(ModelBuilder& builder);
 void derive_hybrid_model(ModelBuilder& builder);
 void verify_quantization(ModelBuilder& builder);
-// Afterwards, where neither config.json nor --quantization names a method: a file beside it that describes packed
-// weights, which the loader reads only when it is told the method.
-struct DescribedBeside {
-  std::string file;
-  std::string method;
-};
+// Afterwards: ModelFacts::described_beside and unread_algorithm.
 std::optional<DescribedBeside> unasked_description(const ModelBuilder& b);
-// Afterwards: the algorithm of an hf_quant_config.json that the release makes nothing of, "" where it names none.
 std::optional<std::string> unread_quantization(ModelBuilder& builder);
 
 }  // namespace preflight::facts

@@ -38,7 +38,7 @@ bool is_llama_2(const Resolution& r) {
 double reduced_for_vision(Resolution& r, double fraction) {
   const Value vision = r.model().root("vision_config");
   if (vision.is_none()) return fraction;
-  const bool has_attributes = !r.model().root("vision_config is a dict").truthy();
+  const bool has_attributes = !r.model().has_vision_config_dict;
   const auto setting = [&](std::string_view key, double fallback) {
     const Value* v = has_attributes ? vision.find(key) : nullptr;
     return v == nullptr ? fallback : operators::number(r, "adjust_mem_fraction_for_vlm", *v);
