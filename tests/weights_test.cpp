@@ -73,9 +73,69 @@ TEST(Weights, OfFourBitFormsTakeHalfAByteAndTheirScales) {
   };
   EXPECT_NEAR(gib_stored_as("qwen3-8b", "quark", quark("fp4")), packed, 0.1);
   EXPECT_NEAR(gib_stored_as("qwen3-8b", "quark", quark("fp8_e4m3")), 8.79, 0.02);
-  // Its other layers have a byte an element, and experts are nearly all of it.
-  EXPECT_NEAR(gib_stored_as("qwen3-30b-a3b", "w4afp8", Value::dict({{"quant_method", "w4afp8"}})), experts, 0.6);
+  // Its other layers have a byte an element, its experts scales of 32 bits: as 0.5.23 allocates them.
+  EXPECT_NEAR(gib_stored_as("qwen3-30b-a3b", "w4afp8", Value::dict({{"quant_method", "w4afp8"}})), 16.371, 0.002);
   EXPECT_DOUBLE_EQ(gib_stored_as("qwen3-30b-a3b", "moe_wna16", bits4), experts);
+}
+
+// What the classes of 0.5.23 allocate on torch's meta device, where the row has no other remark.
+TEST(Weights, OfModelOptFollowTheAlgorithmAndTheNamesLeftOut) {
+  const auto described = [](const char* algorithm, const std::vector<const char*>& ignored,
+                            const char* key = "ignore") {
+    Value::List names;
+    for (const char* name : ignored) names.emplace_back(name);
+    return Value::dict({{"quant_algo", algorithm}, {"group_size", 16}, {key, Value::list(std::move(names))}});
+  };
+  const auto modelopt = [&](const char* model, const Value& config) {
+    return gib_stored_as(model, "modelopt_fp4", config);
+  };
+  EXPECT_NEAR(modelopt("qwen3-8b", described("NVFP4", {"lm_head"})), 5.958, 0.002);
+  EXPECT_NEAR(modelopt("qwen3-8b", described("NVFP4", {})), 5.124, 0.002);  // the head, too
+  EXPECT_NEAR(modelopt("qwen3-8b", described("NVFP4", {"lm_head", "model.layers.*.self_attn*"})), 7.979, 0.002);
+  EXPECT_NEAR(modelopt("qwen3-8b", described("NVFP4", {"lm_head", "self_at*"})), 7.979, 0.002);  // one part of the name
+  EXPECT_NEAR(modelopt("qwen3-8b", described("NVFP4", {"lm_head", "self_at"})), 5.958, 0.002);
+  const Value latent = described("FP8", {"lm_head", "model.layers.*.self_attn*"});
+  EXPECT_NEAR(gib_stored_as("deepseek-v2-lite-chat", "modelopt_fp8", latent), 15.368, 0.002);
+  EXPECT_NEAR(gib_stored_as("qwen3-8b", "mxfp8", described("MXFP8", {"lm_head"})), 8.990, 0.002);
+  // Its method has no experts, by the source.
+  const double experts = 48.0 * 128 * 3 * 2048 * 768;
+  EXPECT_NEAR(gib_stored_as("qwen3-30b-a3b", "petit_nvfp4", described("NVFP4", {"lm_head"})) -
+                  modelopt("qwen3-30b-a3b", described("NVFP4", {"lm_head"})),
+              experts * (2 - 0.5625) / (1 << 30), 0.01);
+  // From hf_quant_config.json alone: two modules of two layers are plain.
+  ModelFacts m = *facts_of("qwen3-8b");
+  m.quantization = "modelopt_fp4";
+  m.quant_config = Value::dict(
+      {{"quant_method", "modelopt_fp4"},
+       {"quantization", described("NVFP4", {"lm_head", "model.layers.1.self_attn*", "model.layers.2.mlp.down_proj"},
+                                  "exclude_modules")}});
+  EXPECT_NEAR(static_cast<double>(plan::estimate_weights(m)->total_bytes) / (1 << 30), 6.081, 0.002);
+}
+
+// By the source: attention in FP8 beside experts in NVFP4.
+TEST(Weights, OfMixedAlgorithmsFollowTheirModules) {
+  const auto algorithm = [](const char* name) { return Value::dict({{"quant_algo", name}}); };
+  const Value mixed =
+      Value::dict({{"quant_algo", "MIXED_PRECISION"},
+                   {"quantized_layers", Value::dict({{"model.layers.0.self_attn.q_proj", algorithm("FP8")},
+                                                     {"model.layers.0.mlp.experts", algorithm("NVFP4")}})}});
+  const Value one = Value::dict({{"quant_algo", "FP8"}, {"ignore", Value::list({"lm_head"})}});
+  const double experts = 48.0 * 128 * 3 * 2048 * 768;
+  EXPECT_NEAR(
+      gib_stored_as("qwen3-30b-a3b", "modelopt_fp8", one) - gib_stored_as("qwen3-30b-a3b", "modelopt_mixed", mixed),
+      experts * (1 - 0.5625) / (1 << 30), 0.01);
+}
+
+// compressed-tensors in 4-bit floats, by the source: no class of it is built for an Intel GPU.
+TEST(Weights, OfPackedFloatsHaveScalesOfOneByte) {
+  const auto packed = [](std::int64_t group) {
+    const Value weights = Value::dict({{"num_bits", 4}, {"type", "float"}, {"group_size", group}, {"symmetric", true}});
+    return Value::dict({{"config_groups", Value::dict({{"group_0", Value::dict({{"weights", weights}})}})}});
+  };
+  const Value nvfp4 = Value::dict({{"quant_algo", "NVFP4"}, {"ignore", Value::list({"lm_head"})}});
+  EXPECT_DOUBLE_EQ(gib_stored_as("qwen3-8b", "compressed-tensors", packed(16)),
+                   gib_stored_as("qwen3-8b", "modelopt_fp4", nvfp4));
+  EXPECT_NEAR(gib_stored_as("qwen3-8b", "compressed-tensors", packed(32)), 5.754, 0.002);
 }
 
 TEST(Weights, ThatNothingQuantisesStayAsTheyAre) {

@@ -181,8 +181,14 @@ std::size_t NamePattern::size() const {
   return out;
 }
 
+const Value& described_form(const ModelFacts& model) {
+  if (model.hf_quant_config.is_dict()) return model.hf_quant_config;
+  const Value* inner = model.quant_config.is_dict() ? model.quant_config.find("quantization") : nullptr;
+  return inner != nullptr && inner->is_dict() ? *inner : model.quant_config;
+}
+
 PlainModules::PlainModules(const ModelFacts& model) {
-  if (!model.quantization || !model.hf_quant_config.is_dict()) return;
+  if (!model.quantization || !described_form(model).is_dict()) return;
   read(model);
   std::size_t letters = 0;
   for (const NamePattern& pattern : patterns_) {
@@ -205,8 +211,9 @@ void PlainModules::read(const ModelFacts& model) {
   const std::string& method = *model.quantization;
   const bool compressed = method.starts_with("compressed-tensors");
   match_ = method.starts_with("awq") ? Match::kPart : compressed ? Match::kEnding : Match::kPath;
-  for (const char* key : {"modules_to_not_convert", "ignore", "ignored_layers"}) {
-    const Value* list = model.hf_quant_config.find(key);
+  stars_ = method.starts_with("modelopt") || method.find("nvfp4") != std::string::npos;
+  for (const char* key : kLeftPlain) {
+    const Value* list = described_form(model).find(key);
     if (list == nullptr || !list->is_list()) continue;
     for (const Value& name : list->as_list()) {
       if (name.is_string()) add(name.as_string());
@@ -227,6 +234,12 @@ void PlainModules::read(const ModelFacts& model) {
 void PlainModules::add(std::string_view name) {
   if (match_ == Match::kEnding && name.starts_with("re:")) {
     patterns_.emplace_back(name.substr(3));
+    return;
+  }
+  if (stars_ && name.find('*') != std::string_view::npos) {
+    std::string pattern;
+    for (const char c : name) pattern += c == '.' ? "\\." : c == '*' ? ".*" : std::string(1, c);
+    patterns_.emplace_back(pattern + "$");
     return;
   }
   while (match_ == Match::kPath && name.ends_with('.')) name.remove_suffix(1);
@@ -251,8 +264,21 @@ bool PlainModules::names(const std::string& module) const {
 bool PlainModules::leaves(const std::string& fused, const std::string& part) const {
   // AWQ and GPTQ ask by the name of the fused module, the others by what it is made of.
   const std::string& asked = match_ == Match::kPart ? fused : part;
-  const auto matches = [&](const NamePattern& p) { return p.matches(match_ == Match::kEnding ? part : fused); };
+  const auto matches = [&](const NamePattern& p) {
+    if (stars_) return fits_a_part(p, fused);
+    return p.matches(match_ == Match::kEnding ? part : fused);
+  };
   return names(asked) || std::ranges::any_of(patterns_, matches);
+}
+
+bool PlainModules::fits_a_part(const NamePattern& pattern, const std::string& module) const {
+  if (pattern.matches(module)) return true;
+  for (std::size_t begin = 0; begin < module.size();) {
+    const std::size_t end = std::min(module.find('.', begin), module.size());
+    if (pattern.matches(std::string_view(module).substr(begin, end - begin))) return true;
+    begin = end + 1;
+  }
+  return false;
 }
 
 const Value* PlainModules::own_settings(const std::string& module) const {

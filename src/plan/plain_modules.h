@@ -5,6 +5,7 @@
 // hold more than letters, classes, repetitions and alternatives are not read. Tested by tests/plain_modules_test.cpp.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -16,6 +17,12 @@
 #include "preflight/facts.h"
 
 namespace preflight::plan {
+
+// Keys under which modules are named that stay as they are.
+inline constexpr std::array kLeftPlain = {"modules_to_not_convert", "ignore", "ignored_layers", "exclude_modules"};
+
+// What says how the weights are stored: config.json, or hf_quant_config.json beside it.
+const Value& described_form(const ModelFacts& model);
 
 // A pattern as Python's re.match takes it, in time that grows with its length and the text's alone.
 class NamePattern {
@@ -61,6 +68,7 @@ class PlainModules {
   [[nodiscard]] bool any() const { return understood_ && (!names_.empty() || !patterns_.empty()); }
   [[nodiscard]] bool understood() const { return understood_; }
   [[nodiscard]] PlainParts in_layer(std::int64_t layer) const;
+  [[nodiscard]] bool leaves_plain(const std::string& module) const { return !understood_ || leaves(module, module); }
   // What "dynamic" of a GPTQ checkpoint says of one module of SGLang's; null: nothing, or it is not understood.
   [[nodiscard]] const Value* own_settings(const std::string& module) const;
 
@@ -73,7 +81,11 @@ class PlainModules {
   [[nodiscard]] bool leaves(const std::string& fused, const std::string& part) const;
   [[nodiscard]] bool names(const std::string& module) const;
 
+  // ModelOpt's names may hold stars, and fit a module or one part of its name.
+  [[nodiscard]] bool fits_a_part(const NamePattern& pattern, const std::string& module) const;
+
   Match match_ = Match::kPart;
+  bool stars_ = false;
   std::unordered_set<std::string> names_;
   std::vector<NamePattern> patterns_;
   std::vector<std::pair<NamePattern, Value>> own_;  // of modules that are quantised in another way

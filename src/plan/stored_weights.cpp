@@ -51,6 +51,12 @@ constexpr std::array<std::string_view, 6> kWhole = {"norm",      "mlp.gate.", "b
 
 bool is_bias(std::string_view name) { return name.ends_with(".bias"); }
 
+// Scales by output of a matrix that is cut by its inputs: each rank has all of them.
+bool is_of_all_outputs(const StoredTensor& t) {
+  const bool by_output = t.shape.size() == 1 || (t.shape.size() == 2 && t.shape[1] == 1);
+  return by_output && has(t.name, "scale") && (has_any(t.name, kRowAttention) || has(t.name, "down_proj."));
+}
+
 // Scales of whole tensors and of channels of the uncut side are small and whole.
 bool is_scalar(const StoredTensor& t) {
   std::int64_t count = 1;
@@ -71,6 +77,7 @@ Cut cut_of(const StoredTensor& t, const ModelFacts& model) {
   if (has(name, ".experts.")) return Cut::kExperts;
   if (has(name, "shared_expert_gate.")) return Cut::kWhole;
   if (has_any(name, kWhole)) return Cut::kWhole;
+  if (is_of_all_outputs(t)) return Cut::kWhole;
   if (has_any(name, kRowAttention)) return is_bias(name) ? Cut::kWhole : Cut::kAttention;
   if (has_any(name, kKeysValues) && !has(name, "qkv_proj.")) return Cut::kKeysValues;
   if (has_any(name, kColumnAttention) || name.ends_with(".A_log") || name.ends_with(".dt_bias")) return Cut::kAttention;
@@ -129,7 +136,11 @@ std::optional<WeightEstimate> stored_weights(const ModelFacts& model, const Weig
   const std::int64_t attention = ranks_of_attention(model, split);
   WeightEstimate e;
   const bool scaled = std::ranges::any_of(files.tensors, [](const StoredTensor& t) { return has(t.name, "scale"); });
-  e.exact = is_trusted(model) && (!described || scaled);
+  // Experts of packed 4-bit integers have tables that no file holds.
+  const bool tables =
+      model.quantization == "compressed-tensors" && routed_experts(model) > 0 &&
+      std::ranges::any_of(files.tensors, [](const StoredTensor& t) { return has(t.name, "weight_packed"); });
+  e.exact = is_trusted(model) && (!described || scaled) && !tables;
   // Layers without experts of a model that has some; a shared expert stands in a layer with experts.
   const bool whole_dense = split.whole_dense && routed_experts(model) > 0;
   double last_layer = 0;
@@ -145,7 +156,7 @@ std::optional<WeightEstimate> stored_weights(const ModelFacts& model, const Weig
     if (cut == Cut::kAttention) rank = whole / d(attention);
     if (cut == Cut::kKeysValues) rank = whole / d(std::min(attention, kv));
     if (cut == Cut::kDense) rank = whole / d(whole_dense && !has(t.name, "shared_expert") ? 1 : split.tp);
-    if (cut == Cut::kExperts) rank = whole / (d(split.moe_tp) * d(split.ep));
+    if (cut == Cut::kExperts) rank = whole / (d(is_of_all_outputs(t) ? 1 : split.moe_tp) * d(split.ep));
     if (cut == Cut::kTable) rank = padded(whole, t) / d(ranks_of_table(model, split));
     if (cut == Cut::kHead) rank = padded(whole, t) / d(ranks_of_head(model, split));
     if (cut == Cut::kVision) {

@@ -12,6 +12,7 @@
 #include <tuple>
 #include <vector>
 
+#include "src/base/ascii_case.h"
 #include "src/base/limits.h"
 #include "src/facts/kinds.h"
 #include "src/plan/output_head.h"
@@ -40,6 +41,10 @@ struct ElementSizes {
   double head = 2.0;     // a matrix of its own; few quantisers touch it
   double linear = 2.0;   // attention and dense layers
   double experts = 2.0;  // routed experts
+  // What an expert has beside its elements, a number of its inner width, which ranks cut, and of its outer one.
+  double for_inner = 0.0;
+  double for_outer = 0.0;
+  std::int64_t expert_block = 1;  // the part of an expert that a rank has is a whole number of these
   bool exact = true;
 };
 
@@ -49,11 +54,22 @@ double packed(std::int64_t bits, std::int64_t group, bool zeros = true) {
   return static_cast<double>(bits) / 8 + 2.0 / g + (zeros ? static_cast<double>(bits) / 8 / g : 0.0);
 }
 
+// A nibble an element, and a scale of one byte for every group: NVFP4 has groups of 16, the MX forms of 32.
+double nibbles(std::int64_t group) { return 0.5 + 1.0 / static_cast<double>(std::max<std::int64_t>(1, group)); }
+constexpr std::int64_t kNvfp4Group = 16;
+constexpr std::int64_t kMxGroup = 32;
+
+std::string word(const Value& config, std::string_view key) {
+  const Value* v = config.find(key);
+  return v != nullptr && v->is_string() ? v->as_string() : std::string();
+}
+
 // The first of the groups stands for all: others are rare. Symmetric weights have no zero points.
 double compressed(const Value& groups) {
   const Value* weights = groups.as_dict().front().second.find("weights");
   const std::int64_t bits = weights != nullptr && weights->is_dict() ? integer(*weights, {"num_bits"}, 8) : 8;
   if (bits >= 8) return 1.0;
+  if (word(*weights, "type") == "float") return nibbles(integer(*weights, {"group_size"}, kNvfp4Group));
   const Value* symmetric = weights->find("symmetric");
   return packed(bits, integer(*weights, {"group_size"}), symmetric == nullptr || !symmetric->truthy());
 }
@@ -63,19 +79,37 @@ bool is_on(const Value& config, std::string_view key) {
   return v != nullptr && v->truthy();
 }
 
+// compressed_tensors_wNa16_moe.py, compressed_tensors_w8a8_fp8_moe.py: experts of 4 bits have the order of their inputs
+// twice in 32 bits, ordered or not; those of 8 bits by channel a scale of 32 bits for each output.
+void set_expert_tables(ElementSizes& s, const Value& groups) {
+  const Value* weights = groups.as_dict().front().second.find("weights");
+  if (weights == nullptr || !weights->is_dict()) return;
+  if (integer(*weights, {"num_bits"}, 8) == 4 && word(*weights, "type") == "int") s.for_inner = s.for_outer = 2 * 4.0;
+  if (integer(*weights, {"num_bits"}, 8) != 8 || word(*weights, "strategy") != "channel") return;
+  s.for_inner = 2 * 4.0;  // gate and up
+  s.for_outer = 4.0;
+}
+
 // Quark writes the type of its weights out; those of 4 bits have a scale of one byte for a group.
 double of_quark(const Value& config) {
   const Value* all = config.find("global_quant_config");
   const Value* weight = all == nullptr ? nullptr : all->find("weight");
   const Value* type = weight == nullptr ? nullptr : weight->find("dtype");
   if (type == nullptr || !type->is_string() || !type->as_string().ends_with('4')) return 1.0;
-  return 0.5 + 1.0 / static_cast<double>(std::max<std::int64_t>(1, integer(*weight, {"group_size"}, 32)));
+  return nibbles(integer(*weight, {"group_size"}, kMxGroup));
+}
+
+// By the algorithm's name (modelopt_quant.py).
+double of_modelopt(const Value& config) {
+  const std::string algorithm = ascii_upper(word(config, "quant_algo"));
+  if (algorithm.find("FP4") != std::string::npos) return nibbles(integer(config, {"group_size"}, kNvfp4Group));
+  return algorithm == "MXFP8" ? 1.0 + 1.0 / static_cast<double>(kMxGroup) : 1.0;
 }
 
 // Parts may be left unquantised by name, or packed in another way; how much that is, is not computed.
 bool treats_parts_apart(const Value& config) {
   if (is_on(config, "dynamic")) return true;
-  return std::ranges::any_of(std::array{"modules_to_not_convert", "ignore", "ignored_layers"}, [&](const char* key) {
+  return std::ranges::any_of(kLeftPlain, [&](const char* key) {
     const Value* list = config.find(key);
     return list != nullptr && list->is_list() && list->as_list().size() > 1;
   });
@@ -85,9 +119,42 @@ bool treats_parts_apart(const Value& config) {
 void set_byte_sizes(ElementSizes& s, const ModelFacts& m) {
   const Value* block = m.hf_quant_config.find("weight_block_size");
   s.linear = s.experts = block != nullptr && block->is_list() ? 1.0 + 4.0 / (128.0 * 128.0) : 1.0;
-  s.exact = !m.quantization->starts_with("modelopt");
   // DeepSeek-V4 stores its experts in 4 bits, with a scale of one byte for 32.
-  if (m.text("expert_dtype") == Value("fp4")) s.experts = 0.5 + 1.0 / 32;
+  if (m.text("expert_dtype") == Value("fp4")) s.experts = nibbles(kMxGroup);
+}
+
+// Algorithms by module: the first of the experts and the first of the other modules stand for theirs.
+void set_mixed_sizes(ElementSizes& s, const Value& config) {
+  const Value* modules = config.find("quantized_layers");
+  if (modules == nullptr || !modules->is_dict()) return;
+  bool linear = false;
+  bool experts = false;
+  for (const auto& [name, algorithm] : modules->as_dict()) {
+    const bool of_experts = name.find(".experts") != std::string::npos;
+    bool& known = of_experts ? experts : linear;
+    if (!known && algorithm.is_dict()) (of_experts ? s.experts : s.linear) = of_modelopt(algorithm);
+    known = true;
+    if (linear && experts) return;
+  }
+}
+
+// ModelOpt's methods, and what packs weights in its NVFP4. They touch the head as well, unless it is left out.
+void set_modelopt_sizes(ElementSizes& s, const ModelFacts& m, const Value& config) {
+  const std::string& q = *m.quantization;
+  s.exact = (q == "modelopt_fp4" || q == "modelopt_fp8") && !m.quant_config.is_none();
+  if (m.quant_config.is_none() || word(config, "quant_method") == "fp8" || q == "minimax_m3_nvfp4") {
+    // Experts are made while they load, and nothing else is; or they are stored so beside what is in FP8.
+    s.exact = false;
+    if (!m.quant_config.is_none()) s.linear = 1.0;
+    s.experts = nibbles(kNvfp4Group);
+  } else if (q == "modelopt_mixed") {
+    set_mixed_sizes(s, config);
+  } else {
+    s.linear = of_modelopt(config);
+    if (q != "petit_nvfp4") s.experts = s.linear;  // its method knows no experts
+    const bool plain_head = q == "petit_nvfp4" || PlainModules(m).leaves_plain("lm_head");
+    if (!plain_head) s.head = s.linear;
+  }
 }
 
 ElementSizes element_sizes(const ModelFacts& m) {
@@ -96,10 +163,10 @@ ElementSizes element_sizes(const ModelFacts& m) {
   s.linear = s.experts = s.head = s.plain;
   if (!m.quantization || m.quantization->empty()) return s;
   const std::string& q = *m.quantization;
-  const Value& config = m.hf_quant_config;
+  const Value& config = described_form(m);
   const auto starts = [&](std::string_view p) { return q.starts_with(p); };
-  if (q == "modelopt_fp4" && m.quant_config.is_none()) {
-    s.experts = 0.5 + 1.0 / 16;  // made while they load; nothing else is
+  if (starts("modelopt") || q.find("nvfp4") != std::string::npos) {
+    set_modelopt_sizes(s, m, config);
   } else if (starts("bitsandbytes")) {
     s.linear = s.experts = is_on(config, "load_in_8bit") ? 1.0 : 0.5 + 1.0 / 64;
     s.exact = false;
@@ -108,20 +175,25 @@ ElementSizes element_sizes(const ModelFacts& m) {
     s.exact = false;
   } else if (starts("w4afp8")) {
     s.linear = 1.0 + 4.0 / (128.0 * 128.0);
-    s.experts = 0.5 + 2.0 / 128;
+    s.experts = 0.5 + 4.0 / 128;
     s.exact = false;
-  } else if (starts("fp8") || starts("w8a8") || starts("blockwise_int8") || starts("modelopt")) {
+  } else if (starts("fp8") || starts("w8a8") || starts("blockwise_int8")) {
     set_byte_sizes(s, m);
   } else if (starts("awq") || starts("gptq") || starts("auto-round") || starts("moe_wna16")) {
     s.linear = s.experts =
         packed(integer(config, {"bits", "w_bit", "wbits"}, 4), integer(config, {"group_size", "q_group_size"}, 128));
     if (starts("gptq") && is_on(config, "lm_head")) s.head = s.linear;
   } else if (starts("mxfp4")) {
-    s.experts = 0.5 + 1.0 / 32;  // the rest stays as it is
+    s.experts = nibbles(kMxGroup);  // the rest stays as it is
+    s.expert_block = kMxGroup;
+  } else if (q == "mxfp8") {
+    s.linear = s.experts = 1.0 + 1.0 / static_cast<double>(kMxGroup);
+    s.exact = false;
   } else if (starts("compressed-tensors")) {
     const Value* groups = config.find("config_groups");
     if (groups == nullptr || !groups->is_dict() || groups->as_dict().empty()) return s;  // no layer is of any
     s.linear = s.experts = compressed(*groups);
+    set_expert_tables(s, *groups);
     s.exact = groups->as_dict().size() == 1;
   } else {
     s.linear = s.experts = 1.0;
@@ -302,11 +374,16 @@ void add_dense(const Shape& s, Layer& l, double width, bool gated) {
 struct LeftPlain {
   double attention = 0;
   double dense = 0;
+  double copied = 0;
   double experts = 0;
 };
 
-LeftPlain left_plain(const Layer& l, const PlainParts& parts) {
+LeftPlain left_plain(const Layer& l, const PlainParts& parts, bool latent) {
   LeftPlain out;
+  if (latent && parts.queries && parts.output) {
+    out.attention = l.attention;
+    out.copied = l.copied;
+  }
   if (l.output > 0) out.attention = (parts.queries ? l.attention - l.output : 0) + (parts.output ? l.output : 0);
   if (l.down > 0) out.dense = (parts.gate_and_up ? l.dense - l.down : 0) + (parts.down ? l.down : 0);
   if (parts.experts) out.experts = l.experts;
@@ -701,18 +778,35 @@ void add_own_sizes(Tally& tally, std::size_t stage, const PlainModules& modules,
     std::int64_t ranks;
   };
   const Value& config = s.m.hf_quant_config;
-  const double usual = element_sizes(s.m).linear;
   for (const Part& part : {Part{"self_attn.qkv_proj", l.output > 0 ? l.attention - l.output : 0, s.attention_ranks},
                            Part{"self_attn.o_proj", l.output, s.attention_ranks},
                            Part{"mlp.gate_up_proj", l.down > 0 ? l.dense - l.down : 0, split.tp},
                            Part{"mlp.down_proj", l.down, split.tp}}) {
     const Value* own = modules.own_settings("model.layers." + std::to_string(index) + "." + part.module);
     if (own == nullptr || part.count <= 0) continue;
+    const double usual = element_sizes(s.m).linear;
     const double size = packed(integer(*own, {"bits"}, integer(config, {"bits"}, 4)),
                                integer(*own, {"group_size"}, integer(config, {"group_size"}, 128)));
     tally.add_to_model(0, part.count * (size - usual));
     tally.add_to_stage(stage, part.count * (size - usual) / at_least_one_rank(part.ranks));
   }
+}
+
+// Fewer than there are, where each has more than its part.
+double ranks_of_an_expert(const Shape& s, const ElementSizes& bytes, const WeightSplit& split) {
+  const double width = s.number({"moe_intermediate_size", "intermediate_size"});
+  if (bytes.expert_block <= 1 || width <= 0) return at_least_one_rank(split.moe_tp);
+  const double block = static_cast<double>(bytes.expert_block);
+  return width / (std::ceil(width / at_least_one_rank(split.moe_tp) / block) * block);
+}
+
+void add_expert_tables(Tally& tally, std::size_t stage, const ElementSizes& bytes, const Shape& s,
+                       const WeightSplit& split) {
+  const double experts = static_cast<double>(routed_experts(s.m) + split.extra_experts);
+  const double inner = experts * bytes.for_inner * s.number({"moe_intermediate_size", "intermediate_size"});
+  const double outer = experts * bytes.for_outer * s.hidden;
+  tally.add_to_model(0, inner + outer);
+  tally.add_to_stage(stage, (inner / at_least_one_rank(split.moe_tp) + outer) / at_least_one_rank(split.ep));
 }
 
 // The bytes of the last layer on a rank. Modules that the configuration leaves plain are counted so, no longer exactly.
@@ -730,20 +824,22 @@ double add_layers(Tally& tally, Shape& s, const WeightSplit& split, const std::v
       const double before = tally.stage(stage);
       const Layer& l = all.at(index);
       const PlainParts parts = named ? modules.in_layer(index) : PlainParts{};
-      const LeftPlain plain = left_plain(l, parts);
+      const LeftPlain plain = left_plain(l, parts, s.m.is_mla());
       s.exact = s.exact && !parts.any();
       const double attention = at_least_one_rank(s.attention_ranks);
       tally.add(stage, plain.attention, bytes.plain, attention);
       tally.add(stage, l.attention - plain.attention, bytes.linear, attention);
-      tally.add(stage, l.copied, bytes.linear, 1);
+      tally.add(stage, plain.copied, bytes.plain, 1);
+      tally.add(stage, l.copied - plain.copied, bytes.linear, 1);
       tally.add(stage, l.plain, bytes.plain, 1);
       const bool uncut = split.whole_dense && l.experts == 0 && routed_experts(s.m) > 0;
       const double dense = uncut ? 1 : at_least_one_rank(split.tp);
       tally.add(stage, plain.dense, bytes.plain, dense);
       tally.add(stage, l.dense - plain.dense, bytes.linear, dense);
-      const double experts = at_least_one_rank(split.moe_tp) * at_least_one_rank(split.ep);
+      const double experts = ranks_of_an_expert(s, bytes, split) * at_least_one_rank(split.ep);
       tally.add(stage, plain.experts, bytes.plain, experts);
       tally.add(stage, l.experts - plain.experts, bytes.experts, experts);
+      if (l.experts > plain.experts) add_expert_tables(tally, stage, bytes, s, split);
       add_own_sizes(tally, stage, modules, index, l, s, split);
       of_last = tally.stage(stage) - before;
     }
