@@ -299,6 +299,56 @@ TEST(Suggest, ThroughputComesFromReplicasOfEitherKind) {
   EXPECT_THAT(llama["suggestions"].dump(), ::testing::Not(HasSubstr("--enable-dp-attention")));
 }
 
+// SGLang's own share grows with smaller chunks; one that is given takes from the activations.
+TEST(Suggest, SmallerChunksComeBeforeALargerShare) {
+  const auto words_for = [](const char* release) {
+    const auto out = suggested({"Qwen/Qwen3-8B", "--context", "8192", "--device-profile", "b60", "--device-count", "1",
+                                "--sglang-version", release});
+    EXPECT_THAT(out["suggestions"][0]["gives_up"].dump(),
+                HasSubstr(release == std::string("0.5.23") ? "chunks" : "[]"));
+    return out["suggestions"][0]["arguments"].get<Words>();
+  };
+  EXPECT_THAT(words_for("0.5.23"), ::testing::IsSupersetOf({"--chunked-prefill-size", "2048"}));
+  EXPECT_THAT(words_for("0.5.23"), ::testing::Not(::testing::Contains("--mem-fraction-static")));
+  // Here the chunks are that small already.
+  EXPECT_THAT(words_for("0.5.19"), ::testing::Not(::testing::Contains("--chunked-prefill-size")));
+  const auto given = suggested({"Qwen/Qwen3-8B", "--context", "8192", "--device-profile", "b60", "--device-count", "1",
+                                "--", "--chunked-prefill-size", "8192"});
+  for (const auto& s : given["suggestions"]) {
+    const auto words = s["arguments"].get<Words>();
+    EXPECT_EQ(std::ranges::count(words, "--chunked-prefill-size"), 1);
+    EXPECT_THAT(s["gives_up"].dump(), ::testing::Not(HasSubstr("chunks of 2048")));
+  }
+}
+
+// Before a cache of half the width, whatever the goal; and before a larger share the room that SGLang keeps for more
+// requests than are asked for, by each release's own option.
+TEST(Suggest, RequestsThatNoOneCacheHoldsHaveCachesOfTheirOwn) {
+  struct Row {
+    const char* release;
+    Words words;
+  };
+  const Row rows[] = {
+      {"0.5.23", {"--attn-dp-size", "4", "--max-running-requests", "24"}},
+      {"0.5.18", {"--dp-size", "4", "--max-running-requests", "48", "--cuda-graph-max-bs-decode", "12"}}};
+  for (const Row& row : rows) {
+    const bool last = row.release == std::string("0.5.23");
+    const auto out =
+        suggested({"deepseek-ai/DeepSeek-V2-Lite", "--device-profile", "b60", "--device-count", "4", "--context",
+                   "32768", "--concurrency", last ? "24" : "47", "--sglang-version", row.release});
+    const auto& best = out["suggestions"][0];
+    Words wanted = row.words;
+    wanted.emplace_back("--enable-dp-attention");
+    EXPECT_THAT(best["arguments"].get<Words>(), ::testing::IsSupersetOf(wanted)) << row.release;
+    EXPECT_THAT(best["arguments"].get<Words>(),
+                ::testing::Not(::testing::AnyOf(::testing::Contains("--kv-cache-dtype"),
+                                                ::testing::Contains("--mem-fraction-static"))));
+    EXPECT_THAT(best["gives_up"].dump(), HasSubstr("for what the ranks exchange"));
+    EXPECT_EQ(best["replicas"], 4);
+    EXPECT_GE(best["together"]["requests_at_context"].get<int>(), last ? 24 : 47);
+  }
+}
+
 TEST(Suggest, AnIntegratedGpuHasNoSecond) {
   const auto out = suggested(
       {"meta-llama/Llama-3.1-8B-Instruct", "--device-profile", "140v", "--device-count", "1", "--context", "4096"}, 1);

@@ -18,7 +18,8 @@ namespace preflight::commands {
 namespace {
 
 constexpr double kLargestShare = 0.9;  // of a card's memory that is tried
-constexpr int kDemands = 3;            // options beside the search's own that are taken up, one after the other
+constexpr std::string_view kChunk = "--chunked-prefill-size";
+constexpr int kDemands = 3;  // options beside the search's own that are taken up, one after the other
 
 enum class Outcome {
   kFound,
@@ -147,12 +148,13 @@ std::string too_little(const Search& s, const Suggestion& c) {
 
 // Where SGLang changes what the search itself gave, the launch that runs is another one, and found as such. Where a
 // class does not know attention's replicas, its text is most likely wrong; where a kernel is not there, no server is.
-const Diagnostic* against_ours(const Search& s, const std::vector<Diagnostic>& findings) {
-  constexpr std::array kChanged{Field::attention_backend, Field::page_size, Field::kv_cache_dtype};
+const Diagnostic* against_ours(const Search& s, const Suggestion& c, const std::vector<Diagnostic>& findings) {
+  std::vector<Field> ours{Field::attention_backend, Field::page_size, Field::kv_cache_dtype};
+  if (std::ranges::find(c.arguments, kChunk) != c.arguments.end()) ours.push_back(Field::chunked_prefill_size);
   const auto found = std::ranges::find_if(findings, [&](const Diagnostic& d) {
     if (!d.field || s.given.contains(*d.field)) return false;
     if (d.severity == Severity::kWarning) return *d.field == Field::enable_dp_attention || rules::leaves_no_server(d);
-    return d.severity == Severity::kChange && std::ranges::find(kChanged, *d.field) != kChanged.end();
+    return d.severity == Severity::kChange && std::ranges::find(ours, *d.field) != ours.end();
   });
   return found == findings.end() ? nullptr : &*found;
 }
@@ -187,6 +189,7 @@ Outcome attempt(Search& s, Suggestion& c, int demands) {
   const auto width = [&](Field f) { return prepared.launch[f].is_int() ? prepared.launch[f].as_int() : 1; };
   const LaunchView view(prepared.launch);
   c.replicas = view.ordinary_dp() * view.attention_dp();
+  c.chunk = width(Field::chunked_prefill_size);
   c.cards = width(Field::tp_size) * width(Field::pp_size) * view.ordinary_dp();
   const Outcome room = weighed(s, c, prepared);
   // What is told as the nearest works but for the room it has.
@@ -197,7 +200,7 @@ Outcome attempt(Search& s, Suggestion& c, int demands) {
     return std::ranges::count_if(findings, [&](const Diagnostic& d) { return d.severity == severity; });
   };
   if (count(Severity::kError) > 0) return refused(s, c, findings, demands);
-  if (const Diagnostic* against = against_ours(s, findings)) {
+  if (const Diagnostic* against = against_ours(s, c, findings)) {
     note_miss(s, c, against->message);
     return Outcome::kRefused;
   }
@@ -213,7 +216,7 @@ Outcome attempt(Search& s, Suggestion& c, int demands) {
 
 struct Part {
   Words words;  // options and their values in turn; a switch has the value ""
-  const char* gives_up = "";
+  std::string gives_up = {};
 };
 
 // How the cards are shared: tensor parallel, pipeline stages, replicas, and attention's own replicas among the ranks of
@@ -246,7 +249,7 @@ void add(const Search& s, Suggestion& c, const Part& part) {
     c.arguments.push_back(part.words[i]);
     if (!part.words[i + 1].empty()) c.arguments.push_back(part.words[i + 1]);
   }
-  if (part.gives_up[0] != '\0') c.gives_up.emplace_back(part.gives_up);
+  if (!part.gives_up.empty()) c.gives_up.push_back(part.gives_up);
 }
 
 Suggestion split_of(const Search& s, const Split& split) {
@@ -265,8 +268,6 @@ Suggestion split_of(const Search& s, const Split& split) {
   return c;
 }
 
-constexpr const char* kLess = "a larger share of the card for the cache: less for activations";
-
 const std::array<Part, 3>& attentions() {
   static const std::array<Part, 3> parts = {Part{{"--attention-backend", "intel_xpu", "--page-size", "128"}},
                                             Part{{"--attention-backend", "intel_xpu", "--page-size", "64"}},
@@ -274,10 +275,27 @@ const std::array<Part, 3>& attentions() {
   return parts;
 }
 
-const std::array<Part, 3>& shares() {
-  static const std::array<Part, 3> parts = {Part{}, Part{{"--mem-fraction-static", "0.85"}, kLess},
-                                            Part{{"--mem-fraction-static", "0.9"}, kLess}};
-  return parts;
+// More room for the cache, the cheapest first. SGLang keeps back what a chunk of a prompt takes: with smaller chunks
+// its own share grows. Beyond that share the activations lose, and the smallest chunk needs the least of them.
+std::vector<Part> more_room(std::int64_t chunk) {
+  std::vector<Part> out;
+  constexpr std::array<std::int64_t, 2> kChunks = {4096, 2048};  // SGLang keeps no less back for smaller ones
+  for (const std::int64_t size : kChunks) {
+    if (chunk <= size) continue;
+    out.push_back({{std::string(kChunk), std::to_string(size)},
+                   fmt::format("prompts are computed in chunks of {} tokens, not {}: less memory, and more steps for "
+                               "long ones",
+                               size, chunk)});
+  }
+  for (const char* share : {"0.85", "0.9"}) {
+    Part part{{"--mem-fraction-static", share}, "a larger share of the card for the cache: less for activations"};
+    if (chunk > kChunks.back()) {
+      part.words.insert(part.words.end(), {std::string(kChunk), std::to_string(kChunks.back())});
+      part.gives_up += fmt::format(", so that chunks of a prompt are {} tokens, not {}", kChunks.back(), chunk);
+    }
+    out.push_back(std::move(part));
+  }
+  return out;
 }
 
 const std::array<Part, 2>& caches() {
@@ -289,24 +307,37 @@ const std::array<Part, 2>& caches() {
 // Where a launch takes fewer at once than it has tokens for: recurrent states are made for a part of the requests, and
 // without a prefix cache none is kept for what it holds.
 std::array<Part, 3> batches(const Search& s, const Split& split) {
-  const std::int64_t each = (s.wish.concurrency + split.dp - 1) / split.dp;
-  const std::string requests = std::to_string(each);
-  return {Part{}, Part{{"--max-running-requests", requests}},
-          Part{{"--max-running-requests", requests, "--disable-radix-cache", ""},
-               "--disable-radix-cache: what requests have in common is computed for each of them"}};
+  // Of the replicas of DP attention each takes its whole part.
+  const std::int64_t replicas = split.dp * split.attention_dp;
+  const std::int64_t of_rank = (s.wish.concurrency + replicas - 1) / replicas;
+  const std::int64_t each = of_rank * split.attention_dp;
+  Part bounded{{"--max-running-requests", std::to_string(each)}};
+  // Room for what their ranks exchange is kept by the largest graph, which 0.5.22 bounds by the requests.
+  if (split.attention_dp > 1)
+    bounded.gives_up = fmt::format("no more than {} requests at once: less is kept for what the ranks exchange", each);
+  if (split.attention_dp > 1 && s.inputs.release < v0_5(22)) {
+    constexpr std::string_view kLater = "--cuda-graph-max-bs-decode";
+    const bool renamed = args::OptionIndex::of(s.inputs.release).find(kLater) != nullptr;
+    bounded.words.insert(bounded.words.end(),
+                         {renamed ? std::string(kLater) : "--cuda-graph-max-bs", std::to_string(of_rank)});
+  }
+  Part uncached = bounded;
+  uncached.words.insert(uncached.words.end(), {"--disable-radix-cache", ""});
+  uncached.gives_up = "--disable-radix-cache: what requests have in common is computed for each of them";
+  return {Part{}, std::move(bounded), std::move(uncached)};
 }
 
 struct Choice {
   const Part& attention;
   const Part& cache;
-  const Part& share;
+  const Part& room;
   const Part& batch;
 };
 
 Suggestion made_of(const Search& s, const Split& split, const Choice& choice) {
   Suggestion c = split_of(s, split);
   c.half_cache = &choice.cache != &caches().front();
-  for (const Part* part : {&choice.attention, &choice.cache, &choice.share, &choice.batch}) add(s, c, *part);
+  for (const Part* part : {&choice.attention, &choice.cache, &choice.room, &choice.batch}) add(s, c, *part);
   if (s.wish.context_given) add(s, c, {{"--context-length", std::to_string(s.wish.context)}});
   return c;
 }
@@ -315,11 +346,12 @@ Suggestion made_of(const Search& s, const Split& split, const Choice& choice) {
 // where every form of it is refused.
 bool never_fits(Search& s, const Split& split) {
   const auto all = batches(s, split);
+  const Part room = more_room(0).back();
   for (const Part* attention : {&attentions().back(), &attentions().front()}) {
     for (const Part* cache : {&caches().back(), &caches().front()}) {
       for (const Part* batch : {&all.front(), &all.back()}) {
         s.short_of_requests = false;
-        Suggestion roomiest = made_of(s, split, {*attention, *cache, shares().back(), *batch});
+        Suggestion roomiest = made_of(s, split, {*attention, *cache, room, *batch});
         auto tried = s.tried;
         const Outcome outcome = attempt(s, roomiest);
         s.tried = std::move(tried);  // the search comes to it in its turn
@@ -332,16 +364,33 @@ bool never_fits(Search& s, const Split& split) {
   return true;
 }
 
-// Attention and share of memory with this cache and batch. A wider share is only looked for where the plain launch does
-// not hold what is asked, or where the most tokens are.
-void search_shares(Search& s, const Split& split, const Part& cache, const Part& batch) {
+// Attention and room with this cache and batch. More room is only looked for where the plain launch does not hold what
+// is asked, or where the most tokens are: then the most that has no warning.
+void search_rooms(Search& s, const Split& split, const Part& cache, const Part& batch) {
   const std::size_t before = s.found.size();
-  for (const Part& share : shares()) {
+  std::int64_t chunk = 0;
+  const auto holds = [&](const Part& room) {
+    bool quiet = false;
     for (const Part& attention : attentions()) {
-      Suggestion c = made_of(s, split, {attention, cache, share, batch});
-      if (attempt(s, c) == Outcome::kFound) s.found.push_back(std::move(c));
+      Suggestion c = made_of(s, split, {attention, cache, room, batch});
+      const Outcome outcome = attempt(s, c);
+      chunk = std::max(chunk, c.chunk);
+      if (outcome != Outcome::kFound) continue;
+      quiet = quiet || c.warnings == 0;
+      s.found.push_back(std::move(c));
     }
-    if (s.found.size() > before && s.wish.goal != "throughput") return;
+    return quiet;
+  };
+  holds(Part{});
+  const bool most = s.wish.goal == "throughput";
+  const bool enough = s.found.size() > before;
+  if (enough && !most) return;
+  std::vector<Part> rooms = more_room(chunk);
+  if (split.attention_dp > 1 && batch.words.empty()) rooms.insert(rooms.begin(), batches(s, split)[1]);
+  if (enough) std::ranges::reverse(rooms);
+  for (const Part& room : rooms) {
+    const bool quiet = holds(room);
+    if (most ? quiet : s.found.size() > before) return;
   }
 }
 
@@ -353,7 +402,7 @@ void search_split(Search& s, const Split& split) {
     s.short_of_requests = false;
     for (const Part& batch : batches(s, split)) {
       if (!batch.words.empty() && !s.short_of_requests) break;
-      search_shares(s, split, cache, batch);
+      search_rooms(s, split, cache, batch);
       if (s.found.size() > before) return;
     }
   }
@@ -372,6 +421,17 @@ std::set<Field> fields_given(const Search& s) {
 }  // namespace
 
 namespace {
+
+// The launch of one width as often as the cards allow, and with attention's ranks in groups: each has a cache of its
+// own, where ranks of MLA, or more ranks than there are heads of keys and values, hold the same twice. Fewer groups
+// hold no more, but less of attention's weights on a rank.
+void search_replicas(Search& s, std::int64_t cards, std::int64_t tp) {
+  if (cards / tp > 1) search_split(s, {.tp = tp, .dp = cards / tp});
+  const std::size_t before = s.found.size();
+  for (std::int64_t groups = tp; groups > 1 && s.found.size() == before; --groups) {
+    if (tp % groups == 0) search_split(s, {.tp = tp, .attention_dp = groups});
+  }
+}
 
 // All ways to share so many cards by widths and stages, the widest first: stages cost time for every token.
 void search_cards(Search& s, std::int64_t cards, bool any_tp, bool any_pp) {
@@ -392,13 +452,16 @@ void search(Search& s) {
     for (std::int64_t n = s.more_cards_than + 1; n <= cards && s.found.empty(); ++n) search_cards(s, n, any_tp, any_pp);
     return;
   }
-  const bool replicates = s.wish.goal == "throughput" && any_tp && any_pp && !is_given(s, Field::dp_size) &&
-                          !is_given(s, Field::attn_dp_size);
+  const bool may_replicate = any_tp && any_pp && !is_given(s, Field::dp_size) && !is_given(s, Field::attn_dp_size);
+  const bool replicates = may_replicate && s.wish.goal == "throughput";
   for (std::int64_t tp = 1; tp <= (any_tp ? cards : 1); ++tp) {
     search_split(s, {.tp = tp});
-    if (!replicates) continue;
-    if (cards / tp > 1) search_split(s, {.tp = tp, .dp = cards / tp});
-    if (tp > 1) search_split(s, {.tp = tp, .attention_dp = tp});
+    if (replicates) search_replicas(s, cards, tp);
+  }
+  // Many requests may fit beside each other where no one cache holds them all, or none without loss.
+  const bool holds_whole = std::ranges::any_of(s.found, [](const Suggestion& c) { return !c.half_cache; });
+  if (!replicates && may_replicate && s.wish.concurrency > 1 && !holds_whole) {
+    for (std::int64_t tp = 1; tp <= cards; ++tp) search_replicas(s, cards, tp);
   }
   // Only where no width alone will do.
   if (!s.found.empty() || !any_pp) return;
@@ -410,10 +473,17 @@ std::optional<Suggestion> with_host_memory(Search& s) {
   s.given = fields_given(s);
   const Part plain;
   const auto holds = [&](std::int64_t tp, std::int64_t gib) -> std::optional<Suggestion> {
-    for (const Part& share : shares()) {
-      Suggestion c = made_of(s, {.tp = tp}, {attentions().back(), caches().front(), share, plain});
+    std::int64_t chunk = 0;
+    const auto found = [&](const Part& room) -> std::optional<Suggestion> {
+      Suggestion c = made_of(s, {.tp = tp}, {attentions().back(), caches().front(), room, plain});
       c.arguments.insert(c.arguments.end(), {"--cpu-offload-gb", std::to_string(gib)});
-      if (attempt(s, c) == Outcome::kFound) return c;
+      const Outcome outcome = attempt(s, c);
+      chunk = std::max(chunk, c.chunk);
+      return outcome == Outcome::kFound ? std::optional(std::move(c)) : std::nullopt;
+    };
+    if (auto c = found(plain)) return c;
+    for (const Part& room : more_room(chunk)) {
+      if (auto c = found(room)) return c;
     }
     return std::nullopt;
   };

@@ -22,6 +22,7 @@ struct Suggestion {
   std::int64_t replicas = 1;   // data-parallel, or ranks of DP attention: each holds the tokens of `memory`
   bool intel_kernels = false;  // attention runs on intel_xpu
   bool half_cache = false;     // keys and values in fp8
+  std::int64_t chunk = 0;      // tokens of a prompt computed at once
   MemorySummary memory;
   int warnings = 0;
   std::vector<std::string> gives_up;
@@ -68,8 +69,8 @@ struct Search {
   int attempts = 0;
 };
 
-// Widths, attention, the cache's width, the share of memory and the batch, and what the release or a rule demands
-// beside them.
+// Widths, replicas, attention, the cache's width, the room for it and the batch, and what the release or a rule demands
+// beside them: a runner of experts, their parallelism, the model's own code.
 void search(Search& s);
 
 // With a part of the weights in host memory, read again for every token: the launch on all cards that keeps the least
