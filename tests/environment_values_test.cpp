@@ -106,5 +106,48 @@ TEST(EnvironmentValues, EndTheServerWhereTheReleaseReadsThemBare) {
   EXPECT_FALSE(ends(23, "SGLANG_DP_RANK", "zero", {"--dp-size", "2"}));
 }
 
+TEST(EnvironmentValues, ThatAreNoneOfAVariablesWordsAreTold) {
+  EXPECT_EQ(told(23, {{"SGLANG_MAMBA_SSM_DTYPE", "bf16"}}),
+            "EN004 SGLANG_MAMBA_SSM_DTYPE=bf16 is none of float32, bfloat16, float16: the model's own type is taken, "
+            "float32 where it names none | unset SGLANG_MAMBA_SSM_DTYPE\n");
+  EXPECT_EQ(told(11, {{"SGLANG_MAMBA_CONV_DTYPE", "Float16"}}),
+            "EN004 SGLANG_MAMBA_CONV_DTYPE=Float16 is none of float32, bfloat16, float16: bfloat16 is taken | "
+            "SGLANG_MAMBA_CONV_DTYPE=float16 in the environment\n");
+  EXPECT_EQ(told(23, {{"SGLANG_HUGEPAGE_SIZE", "2M"}}),
+            "EN004 SGLANG_HUGEPAGE_SIZE=2M is none of 2MB, 1GB: pages of the usual size are taken | "
+            "unset SGLANG_HUGEPAGE_SIZE\n");
+  EXPECT_EQ(told(23, {{"SGLANG_HUGEPAGE_SIZE", " 2mb "}, {"SGLANG_MOONCAKE_CUSTOM_MEM_POOL", "TRUE"}}), "");
+  EXPECT_EQ(told(18, {{"SGLANG_UNIFIED_RADIX_TREE_CORE_BACKEND", "cpp"}}), "");
+  EXPECT_EQ(told(19, {{"SGLANG_UNIFIED_RADIX_TREE_CORE_BACKEND", "cpp"}}),
+            "EN004 SGLANG_UNIFIED_RADIX_TREE_CORE_BACKEND=cpp is none of python, rust: ValueError unless an installed "
+            "plugin registers it | unset SGLANG_UNIFIED_RADIX_TREE_CORE_BACKEND\n");
+}
+
+TEST(EnvironmentValues, WordsEndTheServerWhereTheLaunchReadsThem) {
+  const auto ends = [](int patch, Environment env, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> args{"--device", "xpu"};
+    args.insert(args.end(), more.begin(), more.end());
+    return told(patch, env, args).starts_with("EN005");
+  };
+  EXPECT_FALSE(ends(16, {{"SGLANG_ROLE_NAMESPACES", "audit"}}));
+  EXPECT_TRUE(ends(17, {{"SGLANG_ROLE_NAMESPACES", "audit"}}));
+  EXPECT_TRUE(ends(23, {{"SGLANG_ROLE_NAMESPACES", ""}}));
+  EXPECT_FALSE(ends(23, {{"SGLANG_ROLE_NAMESPACES", " Record"}}));
+  EXPECT_FALSE(ends(17, {{"SGLANG_FORCE_FUSED_OP_BACKEND", "xpu"}}));
+  EXPECT_TRUE(ends(18, {{"SGLANG_FORCE_FUSED_OP_BACKEND", "xpu"}}));
+  EXPECT_TRUE(ends(22, {{"SGLANG_FORCE_FUSED_OP_BACKEND", "helion"}}));
+  EXPECT_FALSE(ends(23, {{"SGLANG_FORCE_FUSED_OP_BACKEND", "helion"}}));
+  EXPECT_FALSE(ends(23, {{"SGLANG_ENCODER_MM_RECEIVER_MODE", "GRPC"}}));
+  EXPECT_TRUE(ends(23, {{"SGLANG_LOG_SCHEDULER_STATUS_TARGET", "stdout"}}));
+  EXPECT_FALSE(ends(23, {{"SGLANG_LOG_SCHEDULER_STATUS_TARGET", "stdout"}}, {"--enable-metrics"}));
+  const std::vector<std::string> prefill{"--disaggregation-mode", "prefill", "--disaggregation-transfer-backend",
+                                         "nixl"};
+  EXPECT_TRUE(ends(23, {{"SGLANG_DISAGGREGATION_NIXL_BACKEND_PARAMS", R"({"num_threads": 4})"}}, prefill));
+  EXPECT_TRUE(ends(23, {{"SGLANG_DISAGGREGATION_NIXL_BACKEND_PARAMS", "num_threads=4"}}, prefill));
+  EXPECT_FALSE(ends(23, {{"SGLANG_DISAGGREGATION_NIXL_BACKEND_PARAMS", R"({"num_threads": "4"})"}}, prefill));
+  EXPECT_FALSE(ends(23, {{"SGLANG_DISAGGREGATION_NIXL_BACKEND_PARAMS", "num_threads=4"}}));
+  EXPECT_FALSE(ends(23, {{"SGLANG_SIMULATE_ACC_METHOD", "mean"}, {"SGLANG_SIMULATE_ACC_LEN", "2"}}));
+}
+
 }  // namespace
 }  // namespace preflight

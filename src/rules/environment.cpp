@@ -151,8 +151,8 @@ const Rule kRules[] = {
     {.id = "EN004",
      .severity = Severity::kWarning,
      .summary = "an environment variable with a value that SGLang does not take",
-     .why = "A value that is no boolean or number is replaced by the default, with a warning in the log at most; some "
-            "variables know 1 and true alone.",
+     .why = "A value that is no boolean, no number or none of a variable's words is replaced by the default, with a "
+            "warning in the log at most; some variables know 1 and true alone.",
      .fix = "a value of its kind",
      .source = "sglang/srt/environ.py (EnvBool, EnvInt, EnvFloat), utils/common.py (get_bool_env_var, get_int_env_var)",
      .need = RuleNeed::kNothing,
@@ -163,10 +163,12 @@ const Rule kRules[] = {
                    {.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_LOG_GC="}}}},
     {.id = "EN005",
      .summary = "an environment variable whose value ends the server",
-     .why = "int() or float() of its text raises ValueError while the server's modules are loaded.",
-     .fix = "a number",
+     .why = "Its text raises ValueError where it is read: while the server's modules are loaded, while its parts are "
+            "built, or in the first forward pass.",
+     .fix = "a number, or one of the variable's words",
      .source = "sglang/srt/environ.py, entrypoints/http_server.py, managers/detokenizer_manager.py, "
-               "managers/schedule_policy.py, managers/scheduler.py, batch_overlap/operations.py",
+               "managers/schedule_policy.py, managers/scheduler.py, batch_overlap/operations.py, runtime_context.py, "
+               "utils/scheduler_status_logger.py, disaggregation/nixl/conn.py, sglang/kernels/fused_op.py",
      .need = RuleNeed::kNothing,
      .check = value_ends_the_server,
      .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_HEALTH_CHECK_TIMEOUT=20s"},

@@ -15,6 +15,7 @@
 #include "src/base/ascii_case.h"
 #include "src/python/text.h"
 #include "src/rules/environment_names.h"
+#include "src/rules/environment_words.h"
 
 namespace preflight::rules {
 namespace {
@@ -122,8 +123,7 @@ struct Told {
   Remedy all;
   std::size_t untold = 0;
 
-  void add(const std::string& name, const std::string& value, ValueKind kind, const std::string& words) {
-    const std::string instead = meant(kind, value);
+  void add(const std::string& name, const std::string& value, const std::string& instead, const std::string& words) {
     all.steps.push_back(instead.empty() ? RemedyStep{StepKind::kUnset, name}
                                         : RemedyStep{StepKind::kSet, name, {instead}});
     if (parts.size() == kTold) {
@@ -145,9 +145,12 @@ std::optional<Finding> value_not_taken(const LaunchFacts& f) {
   Told told;
   for (const auto& [name, value] : f.launch().env) {
     if (value.empty() || !is_sglang_name(name) || ending(f, name, value) != nullptr) continue;
-    const auto how = value_reading(f.release(), name);
-    const std::string words = how ? told_of(*how, value) : "";
-    if (!words.empty()) told.add(name, value, how->kind, words);
+    if (const auto how = value_reading(f.release(), name)) {
+      const std::string words = told_of(*how, value);
+      if (!words.empty()) told.add(name, value, meant(how->kind, value), words);
+    } else if (const std::string words = word_not_taken(f.release(), name, value); !words.empty()) {
+      told.add(name, value, word_meant(f.release(), name, value), words);
+    }
   }
   return std::move(told).finding();
 }
@@ -156,8 +159,10 @@ std::optional<Finding> value_ends_the_server(const LaunchFacts& f) {
   Told told;
   for (const auto& [name, value] : f.launch().env) {
     if (const BareReader* reader = ending(f, name, value)) {
-      told.add(name, value, ValueKind::kRaises,
+      told.add(name, value, meant(ValueKind::kRaises, value),
                fmt::format("is no {} ({})", reader->takes == is_float ? "number" : "integer", reader->where));
+    } else if (const std::string words = word_ends_the_server(f, name, value); !words.empty()) {
+      told.add(name, value, word_meant(f.release(), name, value), words);
     }
   }
   return std::move(told).finding();
