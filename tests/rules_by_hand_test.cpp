@@ -393,6 +393,12 @@ Edit voxtral(const char* key, std::int64_t heads) {
 Edit of_class(const char* name) {
   return [=](Launch&, ModelFacts& m) { m.architectures = {name}; };
 }
+Edit with_tower(const char* name) {
+  return [=](Launch&, ModelFacts& m) {
+    const Value tower = Value::dict({{"architectures", Value::list({name})}});
+    m.hf_config = m.hf_config.with("vision_config", tower);
+  };
+}
 Edit at_path(const char* path) {
   return [=](Launch&, ModelFacts& m) { m.path = path; };
 }
@@ -441,6 +447,9 @@ const Bound kBounds[] = {
     {"DC007", 13, false, "qwen3-8b", kMoe, all({legacy_over(2), variable("SGLANG_ENABLE_CP_V2", "1")})},
     {"DC007", 23, false, "qwen3-8b", kMoe, field(Field::attn_cp_size, 2)},
     {"DC007", 23, false, "qwen3-8b", kMoe, all({shared_over(2), field(Field::enable_cp_tp_group_sharing, true)})},
+    {"DC007", 23, true, "qwen3-8b", kMoe,
+     all({shared_over(2), field(Field::enable_cp_tp_group_sharing, true),
+          of_class("Glm5NextForConditionalGeneration")})},
     {"DC007", 11, true, "qwen3-30b-a3b", kMoe, legacy_over(2)},
     {"DC007", 11, false, "qwen3-30b-a3b", kMoe, legacy_over(1)},
     {"DC007", 12, false, "qwen3-0.6b", kMoe, all({legacy_over(2), of_class("DeepseekV2ForCausalLM")})},
@@ -458,6 +467,14 @@ const Bound kBounds[] = {
     {"DC008", 23, true, "qwen3-0.6b", kMoe, two_batches(2, "Qwen3MoeForCausalLM")},
     {"DC008", 23, true, "qwen3-0.6b", kMoe, two_batches(2, "MiMoV2ForCausalLM")},
     {"DC008", 23, true, "qwen3-0.6b", kMoe, two_batches(2, "MiMoV2FlashForCausalLM")},
+    {"DC008", 23, true, "qwen3-0.6b", kMoe, two_batches(2, "GlmMoeDsaForCausalLM")},
+    {"DC008", 23, true, "qwen3-0.6b", kMoe, two_batches(2, "KimiVLForConditionalGeneration")},
+    {"DC008", 23, true, "qwen3-0.6b", kMoe, two_batches(2, "Glm4MoeForCausalLM")},
+    {"DC008", 11, true, "qwen3-0.6b", kMoe, two_batches(2, "Glm4MoeLiteForCausalLM")},
+    {"DC008", 23, true, "qwen3-0.6b", kMoe, two_batches(2, "MiniMaxM2ForCausalLM")},
+    {"DC008", 11, true, "qwen3-0.6b", kMoe, two_batches(2, "Qwen2MoeForCausalLM")},
+    {"DC008", 23, false, "qwen3-0.6b", kMoe, two_batches(1, "Glm4MoeForCausalLM")},
+    {"DC008", 23, false, "qwen3-0.6b", kMoe, two_batches(2, "LongcatFlashForCausalLM")},
     {"DC008", 23, false, "qwen3-0.6b", kMoe, two_batches(2, "Qwen3ForCausalLM")},
     {"DC008", 23, false, "qwen3-0.6b", kMoe, two_batches(1, "Qwen3MoeForCausalLM")},
     {"VI004", 23, true, "qwen3-vl-8b-instruct", kPlain,
@@ -466,6 +483,16 @@ const Bound kBounds[] = {
      all({variable("SGLANG_VIT_ENABLE_CUDA_GRAPH", "1"), of_class("Qwen3OmniMoeForConditionalGeneration")})},
     {"VI004", 23, true, "qwen3-vl-8b-instruct", kPlain,
      all({variable("SGLANG_VIT_ENABLE_CUDA_GRAPH", "1"), of_class("Qwen3_5MoeForConditionalGeneration")})},
+    {"VI004", 23, true, "qwen3-vl-8b-instruct", kPlain,
+     all({variable("SGLANG_VIT_ENABLE_CUDA_GRAPH", "1"), of_class("InternS1ProForConditionalGeneration")})},
+    {"VI004", 23, true, "qwen3-vl-8b-instruct", kPlain,
+     all({variable("SGLANG_VIT_ENABLE_CUDA_GRAPH", "1"), of_class("BailingMoeV3VLForConditionalGeneration")})},
+    {"VI004", 23, true, "qwen3-vl-8b-instruct", kPlain,
+     all({variable("SGLANG_VIT_ENABLE_CUDA_GRAPH", "1"), of_class("BailingMMNativeForConditionalGeneration"),
+          with_tower("Qwen3_VisionTransformer")})},
+    {"VI004", 23, false, "qwen3-vl-8b-instruct", kPlain,
+     all({variable("SGLANG_VIT_ENABLE_CUDA_GRAPH", "1"), of_class("BailingMMNativeForConditionalGeneration"),
+          with_tower("Qwen2_5_VisionTransformer")})},
     {"VI004", 23, false, "qwen3-vl-8b-instruct", kPlain,
      all({variable("SGLANG_VIT_ENABLE_CUDA_GRAPH", "1"), of_class("Qwen2_5_VLForConditionalGeneration")})},
     {"VI004", 23, false, "qwen3-vl-8b-instruct", kPlain,

@@ -69,11 +69,15 @@ std::string_view option_of_shared_prompts(const LaunchFacts& f) {
   return f.since(14) ? "--enable-prefill-cp" : "--enable-prefill-context-parallel";
 }
 
-// Classes that share one group of ranks for contexts and tensors have paths of their own.
+// Most classes that share one group of ranks for contexts and tensors gather the parts themselves.
+bool gathers_its_own_parts(const LaunchFacts& f) {
+  return f.on(Field::enable_cp_tp_group_sharing) && !has_class(f.model(), {"Glm5NextForConditionalGeneration"});
+}
+
 std::optional<Finding> shared_prompts(const LaunchFacts& f) {
   const std::int64_t ranks = f.tp() / (f.attention_dp() * f.attention_tp());  // that share a prompt
   const bool asked = f.on(Field::enable_prefill_cp) || f.on(Field::enable_prefill_context_parallel);
-  if (!asked || ranks <= 1 || f.on(Field::enable_cp_tp_group_sharing) || !class_shares_prompts(f)) return std::nullopt;
+  if (!asked || ranks <= 1 || gathers_its_own_parts(f) || !class_shares_prompts(f)) return std::nullopt;
   return Finding{
       .message = fmt::format("{} over {} ranks: the gathering of their parts asks for a CUDA stream",
                              option_of_shared_prompts(f), ranks),
@@ -81,13 +85,24 @@ std::optional<Finding> shared_prompts(const LaunchFacts& f) {
       .remedies = {together({to_drop(std::string(option_of_shared_prompts(f))), to_drop("--attn-cp-size")})}};
 }
 
-// Classes whose layers are run in two halves of a batch.
+// Classes whose layers are run in two halves of a batch, and those that try it without a plan for their layers.
 std::optional<Finding> two_batches(const LaunchFacts& f) {
   if (!f.on(Field::enable_two_batch_overlap) || f.attention_dp() <= 1) return std::nullopt;
-  if (!has_class(f.model(), {"DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM", "Qwen3MoeForCausalLM",
-                             "MiMoV2ForCausalLM", "MiMoV2FlashForCausalLM"}))
-    return std::nullopt;
-  return Finding{.message = "--enable-two-batch-overlap plans its stages by the properties of a CUDA device"};
+  if (has_class(f.model(),
+                {"DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM", "DeepseekV32ForCausalLM", "GlmMoeDsaForCausalLM",
+                 "MistralLarge3ForCausalLM", "KimiVLForConditionalGeneration", "KimiK25ForConditionalGeneration",
+                 "Qwen3MoeForCausalLM", "MiMoV2ForCausalLM", "MiMoV2FlashForCausalLM"})) {
+    return Finding{.message =
+                       "--enable-two-batch-overlap plans its stages by the properties of a CUDA device: "
+                       "AssertionError"};
+  }
+  if (has_class(f.model(),
+                {"Qwen2MoeForCausalLM", "Glm4MoeForCausalLM", "Glm4vMoeForConditionalGeneration",
+                 "Glm4MoeLiteForCausalLM", "Glm5NextForConditionalGeneration", "MiniMaxM2ForCausalLM",
+                 "MiniMaxM3SparseForCausalLM", "MiniMaxM3SparseForConditionalGeneration", "MellumForCausalLM"})) {
+    return Finding{.message = "--enable-two-batch-overlap has no stages for this model's layers: NotImplementedError"};
+  }
+  return std::nullopt;
 }
 
 constexpr std::string_view kBackend = "sglang/srt/layers/attention/xpu_backend.py";
@@ -202,8 +217,7 @@ const Rule kRules[] = {
     {.id = "DC008",
      .field = Field::enable_two_batch_overlap,
      .summary = "two-batch overlap on an Intel GPU",
-     .why = "The first batch of prompts that is cut in two ends every rank: AssertionError, torch is asked for a CUDA "
-            "device.",
+     .why = "The first batch of prompts that is cut in two ends every rank.",
      .remedies = {drop("--enable-two-batch-overlap")},
      .source = "sglang/srt/batch_overlap/operations_strategy.py",
      .device = "xpu",

@@ -49,13 +49,34 @@ std::optional<Finding> vision_head_size(const LaunchFacts& f) {
       .message = fmt::format("the vision tower's head size {} is none of 64, 72, 80, 96, 128, 192, 256, 512", size)};
 }
 
+// Bailing's older classes take the tower that their vision configuration names.
+bool bailing_with_tower_of_qwen3(const ModelFacts& model) {
+  if (!has_class(model, {"BailingMMNativeForConditionalGeneration", "BailingMM2NativeForConditionalGeneration"})) {
+    return false;
+  }
+  const Value vision = model.root("vision_config");
+  const Value* names = vision.find("architectures");
+  const bool named = names != nullptr && names->is_list() && !names->as_list().empty();
+  const Value* name = named ? &names->as_list().front() : vision.find("model_type");
+  if (name == nullptr || !name->is_string()) return false;
+  const std::string& tower = name->as_string();
+  return tower == "Qwen3MoeVisionTransformer" || tower == "Qwen3_VisionTransformer" || tower == "qwen3_vl_moe";
+}
+
 // Qwen3-VL's tower and its heirs ask for no platform; other towers look for CUDA first.
+bool has_tower_of_qwen3(const ModelFacts& model) {
+  return bailing_with_tower_of_qwen3(model) ||
+         has_class(model, {"Qwen3VLForConditionalGeneration", "Qwen3VLMoeForConditionalGeneration",
+                           "Qwen3OmniMoeForConditionalGeneration", "Qwen3_5ForConditionalGeneration",
+                           "Qwen3_5MoeForConditionalGeneration", "Qwen4ExpForConditionalGeneration",
+                           "InternS1ProForConditionalGeneration", "InternS2PreviewForConditionalGeneration",
+                           "InternS2MobiusForConditionalGeneration", "Cosmos3ForConditionalGeneration",
+                           "BailingMoeV3VLForConditionalGeneration"});
+}
+
 std::optional<Finding> graph_of_tower(const LaunchFacts& f) {
   if (!tower_runs(f) || !f.env_on("SGLANG_VIT_ENABLE_CUDA_GRAPH")) return std::nullopt;
-  if (!has_class(f.model(), {"Qwen3VLForConditionalGeneration", "Qwen3VLMoeForConditionalGeneration",
-                             "Qwen3OmniMoeForConditionalGeneration", "Qwen3_5ForConditionalGeneration",
-                             "Qwen3_5MoeForConditionalGeneration"}))
-    return std::nullopt;
+  if (!has_tower_of_qwen3(f.model())) return std::nullopt;
   return Finding{.message = "SGLANG_VIT_ENABLE_CUDA_GRAPH is set, and this model's vision tower makes a CUDA graph"};
 }
 
@@ -110,7 +131,8 @@ const Rule kRules[] = {
      .why = "RuntimeError with the first image, that of the warm-up in most launches: torch for XPU has CUDAGraph as a "
             "name alone.",
      .remedies = {unset("SGLANG_VIT_ENABLE_CUDA_GRAPH")},
-     .source = "sglang/srt/models/qwen3_vl.py, sglang/srt/multimodal/vit_cuda_graph_runner.py",
+     .source = "sglang/srt/models: qwen3_vl.py, bailing_mm.py, bailing_mm_v3.py; "
+               "sglang/srt/multimodal/vit_cuda_graph_runner.py",
      .device = "xpu",
      .check = graph_of_tower,
      .fires_on = {{{.model = "qwen3-vl-8b-instruct",
