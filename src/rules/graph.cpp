@@ -56,6 +56,12 @@ std::optional<Finding> compile_without_graph(const LaunchFacts& f) {
                  .remedies = f.since(15) ? std::vector<Remedy>{} : std::vector{to_drop("--enable-torch-compile")}};
 }
 
+// Asked for, since XPU captures none by itself.
+std::optional<Finding> graph_to_capture(const LaunchFacts& f) {
+  if (!f.decode_graph_full()) return std::nullopt;
+  return Finding{.message = "the decode graph is captured while the server starts, and a capture that fails ends it"};
+}
+
 constexpr std::string_view kRunner = "sglang/srt/hardware_backend/xpu/graph_runner/xpu_graph_runner.py";
 
 const Rule kRules[] = {
@@ -130,6 +136,22 @@ const Rule kRules[] = {
                    {.model = "qwen3-0.6b",
                     .args = "--device xpu --enable-torch-compile --cuda-graph-backend-decode full",
                     .since = v0_5(15)}}}},
+    {.id = "GR006",
+     .severity = Severity::kInfo,
+     .certainty = Certainty::kNeedsHardware,
+     .field = Field::cuda_graph_backend_decode,
+     .summary = "a decode graph that is to be captured on an Intel GPU",
+     .why =
+         "SGLang's message of it names what went wrong behind its colon, and its advice is written for CUDA. Whether "
+         "a capture succeeds depends on the driver, torch and the kernels of the model: nothing here tells.",
+     .remedies = {give("--cuda-graph-backend-decode", "disabled"), lower("--cuda-graph-max-bs-decode")},
+     .source = kRunner,
+     .device = "xpu",
+     .since = v0_5(15),
+     .need = RuleNeed::kNothing,
+     .check = graph_to_capture,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --cuda-graph-backend-decode full"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu"}}}},
 };
 
 }  // namespace

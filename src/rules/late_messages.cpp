@@ -108,6 +108,7 @@ constexpr LateMessage kTable[] = {
     {"object has no attribute layer_idx", "AttributeError", "", "", {"MC011"}},
     {"compiled with cuda enabled", "", "", "eager_runner.py", {"DC007"}},
     {"compiled with cuda enabled", "", "", "operations_strategy.py", {"DC008"}},
+    {"", "NotImplementedError", "init_new_tbo", "operations_strategy.py", {"DC008"}},
     {"routed moe lora must pair", "ValueError", "", "", {"SA018"}},
     {"compiled with cuda enabled", "", "", "lora/moe/runner.py", {"SA018"}},
     {"torch not compiled with cuda enabled", "AssertionError", "", "dbrx.py", {"MC006"}},
@@ -248,6 +249,10 @@ constexpr LateMessage kTable[] = {
     {"no module named deep_gemm", "", "", "deepseek_v4.py", {"MC013"}},
     {"no module named tilelang", "", "", "", {"MC013"}},
     {"hidden size mismatch", "AssertionError", "", "", {"MO011"}},
+    // Graphs. What stands behind the colon is the cause, and comes first where it is known.
+    {"capture cuda graph failed", "", "", "", {"GR006"}},
+    {"capture xpu graph failed", "", "", "", {"GR006"}},
+    {"mtp cuda graph failed", "", "", "", {"GR006"}},
 };
 
 }  // namespace
