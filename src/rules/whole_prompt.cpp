@@ -1,5 +1,7 @@
 // WP: models whose layers see the whole prompt, not only what stands before a token.
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -46,10 +48,59 @@ std::optional<Finding> encoder_on_flex(const LaunchFacts& f) {
 std::optional<Finding> causal_decoder(const LaunchFacts& f) {
   const bool ignores = f.prefill_on("torch_native") || f.prefill_on("flex_attention");
   if (!ignores || !reads_prompt_both_ways(f)) return std::nullopt;
-  return Finding{.message = fmt::format("{} masks what stands behind each token, and the layers of this model see the "
-                                        "whole text",
-                                        f.prefill_backend()),
-                 .field = f.prefill_field()};
+  Finding finding{.message = fmt::format("{} masks what stands behind each token, and the layers of this model see the "
+                                         "whole text",
+                                         f.prefill_backend()),
+                  .field = f.prefill_field()};
+  if (f.before(17)) {
+    finding.remedies = {together({to_give("--attention-backend", {"triton"}), with_release("0.5.17")})};
+  }
+  return finding;
+}
+
+// What triton of before 0.5.17 asks for before it looks both ways.
+bool graphs_are_off(const LaunchFacts& f) {
+  if (f.before(14)) return f.on(Field::disable_cuda_graph);
+  const auto off = [&](std::string_view phase) {
+    const Value* of_phase = f[Field::cuda_graph_config].find(phase);
+    const Value* backend = of_phase == nullptr ? nullptr : of_phase->find("backend");
+    return backend != nullptr && backend->is_string() && backend->as_string() == "disabled";
+  };
+  return off("decode") && off("prefill");
+}
+bool looks_both_ways(const LaunchFacts& f) {
+  return f.prefill_on("triton") && f.integer(Field::chunked_prefill_size, 0) == -1 && graphs_are_off(f);
+}
+
+std::optional<Finding> causal_on_triton(const LaunchFacts& f) {
+  if (!f.prefill_on("triton") || !reads_prompt_both_ways(f)) return std::nullopt;
+  std::vector<Remedy> parts;
+  if (f.integer(Field::chunked_prefill_size, 0) != -1) parts.push_back(to_give("--chunked-prefill-size", {"-1"}));
+  if (!graphs_are_off(f)) parts.push_back(to_give("--disable-cuda-graph"));
+  const bool causal = !parts.empty();
+  if (f.radix_cache()) parts.push_back(to_give("--disable-radix-cache"));
+  if (parts.empty()) return std::nullopt;
+  Remedy all = parts.front();
+  for (std::size_t i = 1; i < parts.size(); ++i) all = together({all, parts[i]});
+  return Finding{.message = causal
+                                ? fmt::format("triton of SGLang {} masks what stands behind each token while prompts "
+                                              "may be cut or a graph is on, and the layers of this model see the "
+                                              "whole text",
+                                              f.release().text())
+                                : "the prefix cache is on, and what was computed for a text of this model depends "
+                                  "on all of it",
+                 .field = f.prefill_field(),
+                 .remedies = {std::move(all), with_release("0.5.17")}};
+}
+
+// Its layers have the type that EmbeddingGemma's have.
+std::optional<Finding> gemma_both_ways(const LaunchFacts& f) {
+  const bool decodes = has_class(f.model(), {"Gemma3ForCausalLM", "Gemma3ForConditionalGeneration"});
+  if (!decodes || f.model().is_embedding_gemma || !looks_both_ways(f)) return std::nullopt;
+  return Finding{.message =
+                     fmt::format("--chunked-prefill-size -1 lets triton of SGLang {} show every token of a prompt "
+                                 "what stands behind it",
+                                 f.release().text())};
 }
 
 std::optional<Finding> reuses_every_start(const LaunchFacts& f) {
@@ -113,13 +164,44 @@ const Rule kRules[] = {
      .remedies = {give("--attention-backend", "triton")},
      .source = "sglang/srt/layers/attention/torch_native_backend.py, sglang/srt/models/gemma3_causal.py",
      .device = "xpu",
-     .since = v0_5(17),
      .check = causal_decoder,
      .fires_on =
          {{{.model = "embeddinggemma-300m", .args = "--device xpu --is-embedding --attention-backend torch_native"},
            {.model = "embeddinggemma-300m", .args = "--device xpu --is-embedding --attention-backend flex_attention"}}},
      .quiet_on = {{{.model = "embeddinggemma-300m",
                     .args = "--device xpu --is-embedding --attention-backend triton"}}}},
+    {.id = "WP007",
+     .field = Field::chunked_prefill_size,
+     .summary = "EmbeddingGemma on triton before 0.5.17",
+     .why = "The backend looks both ways where no prompt is cut and no graph is on, and the prefix cache hands on what "
+            "another text gave: embeddings are wrong, without a word. 0.5.17 sees to it itself.",
+     .remedies = {both(give("--chunked-prefill-size", "-1"), give("--disable-radix-cache")), in_release("0.5.17")},
+     .source = "sglang/srt/layers/attention/triton_backend.py: allow_bidirectional_attention_in_extend",
+     .device = "xpu",
+     .until = v0_5(17),
+     .check = causal_on_triton,
+     .fires_on = {{{.model = "embeddinggemma-300m", .args = "--device xpu --is-embedding"},
+                   {.model = "embeddinggemma-300m",
+                    .args = "--device xpu --is-embedding --chunked-prefill-size -1 --disable-cuda-graph"}}},
+     .quiet_on = {{{.model = "embeddinggemma-300m",
+                    .args = "--device xpu --is-embedding --chunked-prefill-size -1 --disable-cuda-graph "
+                            "--disable-radix-cache"},
+                   {.model = "gemma-3-1b-it", .args = "--device xpu"}}}},
+    {.id = "WP008",
+     .field = Field::chunked_prefill_size,
+     .summary = "Gemma 3 on triton before 0.5.17 with prompts that are never cut",
+     .why = "Its layers have the type of EmbeddingGemma's, and where no prompt is cut and no graph is on, the backend "
+            "looks both ways: the model reads prompts as it was never trained to, without a word.",
+     .remedies = {drop("--chunked-prefill-size"), in_release("0.5.17")},
+     .source = "sglang/srt/models/gemma3_causal.py; sglang/srt/layers/attention/triton_backend.py: "
+               "allow_bidirectional_attention_in_extend",
+     .device = "xpu",
+     .until = v0_5(17),
+     .check = gemma_both_ways,
+     .fires_on = {{{.model = "gemma-3-1b-it", .args = "--device xpu --chunked-prefill-size -1 --disable-cuda-graph"},
+                   {.model = "gemma-3-1b-it", .args = "--device xpu --chunked-prefill-size -1", .since = v0_5(15)}}},
+     .quiet_on = {{{.model = "gemma-3-1b-it", .args = "--device xpu --disable-cuda-graph"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu --chunked-prefill-size -1 --disable-cuda-graph"}}}},
     {.id = "WP004",
      .field = Field::disable_radix_cache,
      .summary = "an encoder with the prefix cache in pages of 1",
