@@ -189,7 +189,7 @@ std::vector<Diagnostic> change_diagnostics(const LaunchFacts& f) {
     d.field = field;
     d.message = fmt::format("{} not given: {}", option_name(field, f), way.text);
     d.why = way.why.empty() ? std::string(kRules[1].why) : std::move(way.why);
-    d.fix = kRules[1].fix;
+    d.fix = f[field].is_bool() ? "change what forces it" : kRules[1].fix;  // a switch that is set cannot be unset
     d.source = fmt::format("{}, SGLang {}", way.last_step, f.release().text());
     out.push_back(std::move(d));
   }
