@@ -11,6 +11,7 @@
 #include "src/fix/prove.h"
 #include "src/rules/remedy_words.h"
 #include "tests/support/example_launch.h"
+#include "tests/support/paths.h"
 #include "tests/support/run_tool.h"
 
 namespace preflight {
@@ -21,6 +22,7 @@ using rules::to_give;
 using rules::together;
 using rules::words_of;
 using testing::run_tool;
+using testing::source_directory;
 using testing::TemporaryDirectory;
 
 TEST(RemedyWords, EveryKindOfStepHasItsWords) {
@@ -279,6 +281,16 @@ TEST(RemediesNearby, AllowTheModelsOwnCode) {
             "--trust-remote-code (only the first step: RF001 is next)");
 }
 
+// What no option mends says what does: the record's words about the model stay.
+TEST(RemediesTold, AskForAnotherModelWhereNothingElseHelps) {
+  const TemporaryDirectory dir;
+  dir.file("config.json", R"({"model_type": "albert", "architectures": ["AlbertForMaskedLM"], "hidden_size": 768,
+    "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072, "vocab_size": 30000,
+    "embedding_size": 128, "max_position_embeddings": 512, "torch_dtype": "float32"})");
+  EXPECT_EQ(fix_told("MC011", {}, {"--model-path", dir.path()}),
+            "a model that SGLang has a class for: bge, e5 and the like");
+}
+
 TEST(RemediesNearby, NameTheBackendThatAModelNeeds) {
   const TemporaryDirectory dir;
   dir.file("config.json", R"({"architectures": ["Exaone4ForCausalLM"], "model_type": "exaone4",
@@ -349,7 +361,7 @@ std::string text_of(std::vector<std::string> options, const std::vector<std::str
 TEST(RemediesTold, AreTheFixWhereNoChangeOfArgumentsIs) {
   const std::string text = text_of({"--sglang-version", "0.5.13"}, {"--model-path", "openai/gpt-oss-20b"});
   EXPECT_THAT(text, ::testing::HasSubstr("fix: SGLang 0.5.20\n"));
-  EXPECT_THAT(text, ::testing::HasSubstr("  SGLang 0.5.20; no change of the arguments does it\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr("no errors; nothing else was found)\n  SGLang 0.5.20\n"));
   EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("none found")));
 }
 
@@ -541,6 +553,17 @@ TEST(RemediesTold, DropARepeatedOptionOnce) {
                      {"--model-path", "Qwen/Qwen3-8B", "--config", first, "--config", second, "--mem-fraction-static",
                       "0.71"}),
             "drop --config");
+}
+
+// A switch that SGLang set is set: giving it chooses nothing.
+TEST(RemediesTold, SendNobodyToASwitchThatIsSet) {
+  const std::string said =
+      run_tool({"check", "--no-kernel", "--no-fixes", "--details", "--device-profile", "b60", "--", "--model-path",
+                source_directory() + "/tests/data/models/qwen3.5-9b", "--device", "xpu"})
+          .out;
+  const auto at = said.find("info[CH002]: --disable-overlap-schedule");
+  ASSERT_NE(at, std::string::npos) << said;
+  EXPECT_THAT(said.substr(said.find("fix: ", at), 40), ::testing::HasSubstr("fix: change what forces it\n"));
 }
 
 // Of a backend that nothing names, SGLang's own defaults are known to run there.

@@ -37,7 +37,7 @@ class Prover {
   void prove(Diagnostic& finding) {
     Tried tried;
     bool failed = false;
-    const bool is_tried = whole_.searched || !finding.remedies.empty();
+    const bool is_tried = (whole_.searched || !finding.remedies.empty()) && !asks_for_another_model(finding);
     std::vector<Remedy> elsewhere;
     for (const Remedy& remedy : finding.remedies) {
       if (remedy.device.starts_with(kAnotherCard)) {
@@ -83,6 +83,12 @@ class Prover {
   }
 
  private:
+  // In words, which no option of the launch can be tried for.
+  static bool asks_for_another_model(const Diagnostic& finding) {
+    return finding.remedies.empty() && !finding.fix.empty() && finding.field &&
+           (*finding.field == Field::model_path || *finding.field == Field::speculative_draft_model_path);
+  }
+
   // Remedies of a finding by what became of the launch, as they are told.
   struct Tried {
     std::vector<Remedy> holding = {};

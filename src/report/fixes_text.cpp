@@ -95,8 +95,8 @@ bool mends(const FixSearch& search, std::string_view rule) {
 std::string fixes_text(const FixSearch& search, const Style& style) {
   if (search.attempts == 0) return "";
   if (search.fixes.empty() && !search.elsewhere.empty()) {
-    return style.bold("Fix") + style.dim(" (resolved and checked again: no errors)") + "\n  " +
-           style.green(printable(search.elsewhere)) + "; no change of the arguments does it\n\n";
+    return style.bold("Fix") + style.dim(" (resolved and checked again: no errors; nothing else was found)") + "\n  " +
+           style.green(printable(search.elsewhere)) + "\n\n";
   }
   if (search.fixes.empty()) {
     return style.bold("Fix") + "\n  " + style.yellow("none found: ") + printable(search.none_because) + "\n\n";

@@ -333,7 +333,7 @@ const Rule kRules[] = {
      .summary = "no class serves the model's architecture",
      .why = "ValueError in resolve_transformers_arch when the workers load the model. SGLang takes a class of its own, "
             "else transformers' class where that one is compatible.",
-     .fix = "Serve another model, or a release that has a class for it.",
+     .fix = "another model, or a release that has a class for this one",
      .source = "srt/model_loader/utils.py; srt/models/registry.py; transformers' is_backend_compatible",
      .check = no_class,
      .fires_on = {{{.model = "falcon-40b", .args = "--device xpu --tp-size 4"}}},
@@ -390,7 +390,7 @@ const Rule kRules[] = {
      .summary = "a class that is built on CUDA devices alone",
      .why = "Its constructor, or its load_weights, asks torch for a CUDA device (AssertionError) or stream "
             "(RuntimeError) whatever the launch's device.",
-     .fix = "no option helps",
+     .fix = "another model: no option helps",
      .source = "sglang/srt/models: dbrx.py, grok.py, kimi_k3.py, kimi_linear.py, llava.py, llavavid.py, "
                "longcat_flash.py, minicpmo.py, minicpmv.py, muse_spark.py; sglang/srt/runtime_context.py: get_stream",
      .device = "xpu",
