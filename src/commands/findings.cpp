@@ -31,6 +31,7 @@
 #include "src/plan/tensor_shapes.h"
 #include "src/rules/beside.h"
 #include "src/rules/from_record.h"
+#include "src/rules/remedy_words.h"
 
 namespace preflight::commands {
 namespace {
@@ -188,6 +189,17 @@ std::optional<Diagnostic> incomplete_gguf(const facts::GgufFile& file, Field fie
                             field, launch);
 }
 
+// Packed weights, where a file beside config.json describes them and nobody names their method, are no fault of theirs.
+Diagnostic do_not_fit(std::string message, Field field, const Launch& launch) {
+  Diagnostic out = rules::from_record(*find_rule("MD006"), std::move(message), field, launch);
+  if (field != Field::model_path || launch.args.last_given(Field::quantization) != nullptr) return out;
+  if (const auto& beside = launch.model->described_beside) {
+    out.remedies = {rules::to_give("--quantization", {beside->method})};
+    rules::say_remedies(out, launch.release());
+  }
+  return out;
+}
+
 // What the model's own files lack. A model of the built-in table has none here.
 std::optional<Diagnostic> damaged_weights(const PreparedLaunch& prepared, Field field) {
   const Launch& launch = prepared.launch;
@@ -210,14 +222,12 @@ std::optional<Diagnostic> damaged_weights(const PreparedLaunch& prepared, Field 
   const bool counts = field == Field::model_path && launch.model != nullptr;
   std::string other = counts ? plan::misshapen_tensor(*launch.model, *files) : "";
   if (counts && other.empty()) other = plan::absent_scales(*launch.model, *files);
-  if (!other.empty())
-    return rules::from_record(*find_rule("MD006"), fmt::format("{}: {}", place->directory, other), field, launch);
+  if (!other.empty()) return do_not_fit(fmt::format("{}: {}", place->directory, other), field, launch);
   const auto filled = counts ? plan::filled_parameters(*launch.model, *files) : std::nullopt;
   if (!filled && !files->unstored.empty()) return not_in_files(place->directory, files->unstored, field, launch);
   if (!filled || !filled->falls_short()) return std::nullopt;
   constexpr double kMib = 1024.0 * 1024;
-  return rules::from_record(
-      *find_rule("MD006"),
+  return do_not_fit(
       fmt::format("{}: of {:.1f} MiB that {} allocates, the files hold {:.1f}: tensors are missing, smaller or named "
                   "otherwise",
                   place->directory, static_cast<double>(filled->allocated) / kMib, launch.model->architectures.front(),
