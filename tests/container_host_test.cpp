@@ -188,6 +188,17 @@ std::string sharing_of(const ToolRun& run) {
   return "";
 }
 
+TEST(ContainerHost, ReplicasPassNoHandles) {
+  const auto with = [](const std::string& ranks) {
+    return sharing_of(
+        run_tool({"check", "--no-kernel", "--no-fixes", "--format", "json", "--command",
+                  "docker run --device /dev/dri " + std::string(kServer) + "Qwen/Qwen3-0.6B --device xpu " + ranks}));
+  };
+  EXPECT_EQ(with("--dp-size 2"), "");
+  EXPECT_THAT(with("--dp-size 2 --tp-size 2"), HasSubstr("warning: 4 ranks exchange memory handles"));
+  EXPECT_THAT(with("--pp-size 2"), HasSubstr("warning: 2 ranks exchange memory handles"));
+}
+
 TEST(ContainerHost, RanksPassHandlesOnlyWhereTheContainerLetsThem) {
   const auto with = [](const std::string& flags) {
     return sharing_of(

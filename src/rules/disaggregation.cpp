@@ -117,8 +117,8 @@ std::optional<Finding> host_pool_beyond_the_host(const LaunchFacts& f) {
   remedies.push_back(to_drop("--enable-hierarchical-cache"));
   remedies.push_back(in_words("a host with more memory"));
   const std::string share =
-      ranks > 1 ? fmt::format("on each of {:.0f} ranks; of the host's {:.1f} GB each may have", ranks, all / 1e9)
-                : fmt::format("of the host's {:.1f}, and may have", all / 1e9);
+      ranks > 1 ? fmt::format("on each of {:.0f} ranks; of a NUMA node's {:.1f} GB each may have", ranks, all / 1e9)
+                : fmt::format("of a NUMA node's {:.1f}, and may have", all / 1e9);
   return Finding{.message = fmt::format("the host pool takes {:.1f} GB {} {:.1f}", pool->bytes / 1e9, share,
                                         std::max(room, 0.0) / 1e9),
                  .field = field,

@@ -88,6 +88,7 @@ std::optional<Finding> ranks_in_a_container(const LaunchFacts& f) {
         .remedies = {in_words("a mask that names as many GPUs as the node has ranks, the same for all ranks"),
                      {.steps = {{StepKind::kUnset, "ZE_AFFINITY_MASK"}}}}};
   }
+  if (here / f.ordinary_dp() < 2) return std::nullopt;  // replicas share nothing
   if (f.sharing()) return handles_in(*f.sharing(), here);
   return Finding{.message =
                      fmt::format("{} ranks exchange memory handles: in a container oneCCL needs SYS_PTRACE and the "
@@ -144,7 +145,8 @@ std::optional<Finding> host_shadow(const LaunchFacts& f) {
           "{} GPUs hold about {:.0f} GiB; torch on Battlemage was reported to take as much of the "
           "host's memory{}",
           ranks_here(f), taken / kMibOfGib,
-          host > 0 ? fmt::format(", which has {:.0f} GiB", static_cast<double>(host) / kMibOfGib) : std::string()),
+          host > 0 ? fmt::format(", of which a NUMA node has {:.0f} GiB", static_cast<double>(host) / kMibOfGib)
+                   : std::string()),
       .severity = host > 0 && static_cast<double>(host) < taken ? Severity::kWarning : Severity::kInfo};
 }
 

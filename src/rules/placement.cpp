@@ -352,8 +352,9 @@ std::optional<Finding> offloaded_beyond_the_host(const LaunchFacts& f) {
   const double all = each * static_cast<double>(ranks_here(f));
   const double host = static_cast<double>(*f.device().host_memory_mib) * 1024 * 1024;
   if (all <= host) return std::nullopt;
+  // The figure is one NUMA node's, as --host-memory says, and how many nodes there are is not known.
   return Finding{.message = fmt::format("--cpu-offload-gb {:.0f} keeps {:.1f} GiB of weights in host memory ({} rank{} "
-                                        "here); the host has {:.1f} GiB",
+                                        "here); a NUMA node of the host has {:.1f} GiB",
                                         asked, all / kGib, ranks_here(f), ranks_here(f) == 1 ? "" : "s", host / kGib)};
 }
 
@@ -625,10 +626,12 @@ const Rule kRules[] = {
      .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --cpu-offload-gb 4"},
                    {.model = "deepseek-v2-lite-chat", .args = "--device xpu --tp-size 2"}}}},
     {.id = "PL014",
+     .certainty = Certainty::kLikely,
      .field = Field::cpu_offload_gb,
-     .summary = "more weights offloaded than the host has memory",
-     .why = "Offloaded weights stay in host memory, pinned where SGLang can, for each rank by itself: the system ends "
-            "the process while it loads them.",
+     .summary = "more weights offloaded than a NUMA node of the host has memory",
+     .why =
+         "Offloaded weights stay in host memory, pinned where SGLang can, for each rank by itself. Where the host has "
+         "no second node, the system ends the process while it loads them; how many it has is not looked at.",
      .remedies = {lower("--cpu-offload-gb"), raise("--tp-size"), stored_as("fp8"), words("a host with more memory")},
      .source = "sglang/srt/utils/offloader.py: OffloaderV1",
      .need = RuleNeed::kWholeModel,

@@ -236,9 +236,11 @@ const Rule kRules[] = {
                     .since = v0_5(23)},
                    {.model = "qwen3.5-9b", .args = "--device xpu --disable-radix-cache"}}}},
     {.id = "SA012",
-     .summary = "a hierarchical cache beyond the host's memory",
+     .certainty = Certainty::kLikely,
+     .summary = "a hierarchical cache beyond the memory of a NUMA node",
      .why = "ValueError while the host pool is built: it may take what is free beyond 10 GiB, divided by the ranks of "
-            "the host. How large a pool by --hicache-ratio becomes is estimated.",
+            "the host. A host of several nodes has more; how many it has is not looked at. How large a pool by "
+            "--hicache-ratio becomes is estimated.",
      .fix = "a smaller host pool",
      .source = "sglang/srt/mem_cache/pool_host/base.py: HostKVCache, host_memory_budget_bytes",
      .device = "xpu",
