@@ -133,7 +133,8 @@ std::optional<Val> Follower::builtin_of_items(const std::string& name, Arguments
   }
   if (name == "enumerate") {
     const Val* start = a.argument(1, "start");
-    std::int64_t i = start != nullptr && start->whole() ? start->integer : 0;
+    if (start != nullptr && !start->whole()) return many();
+    std::int64_t i = start != nullptr ? start->integer : 0;
     for (const Val& item : *items) out.push_back(list_of({whole(i++), item}, Kind::kTuple));
     return list_of(std::move(out));
   }
@@ -146,6 +147,10 @@ std::optional<Val> Follower::builtin_of_items(const std::string& name, Arguments
       all.push_back(*one);
       least = std::min(least, one->size());
     }
+    const Val* strict = a.key("strict");
+    const bool may_raise = strict != nullptr && truth(*strict) != std::optional(false);
+    if (may_raise && std::ranges::any_of(all, [&](const auto& column) { return column.size() != least; }))
+      return many();
     for (std::size_t i = 0; i < least; ++i) {
       std::vector<Val> row;
       for (const auto& column : all) row.push_back(column[i]);
@@ -211,7 +216,9 @@ std::optional<Val> Follower::builtin_of_items(const std::string& name, Arguments
   }
   spend(keyed.size() * 8);
   const Val* reverse = a.key("reverse");
-  const bool down = reverse != nullptr && truth(*reverse) == std::optional(true);
+  const auto backwards = reverse == nullptr ? std::optional(false) : truth(*reverse);
+  if (!backwards) return many();
+  const bool down = *backwards;
   std::stable_sort(keyed.begin(), keyed.end(), [&](const auto& x, const auto& y) {
     return (down ? less(y.first, x.first) : less(x.first, y.first)).value_or(false);
   });
@@ -333,41 +340,6 @@ std::optional<Val> Follower::builtin(const std::string& name, Arguments& a) {
   return std::nullopt;
 }
 
-// Functions that are computed here without any keyword: one that is given changes what they give.
-static bool reads_no_keyword(std::string_view name) {
-  constexpr auto kNames = std::to_array<std::string_view>({"int",
-                                                           "float",
-                                                           "bool",
-                                                           "str",
-                                                           "repr",
-                                                           "list",
-                                                           "tuple",
-                                                           "set",
-                                                           "frozenset",
-                                                           "round",
-                                                           "abs",
-                                                           "len",
-                                                           "next",
-                                                           "iter",
-                                                           "map",
-                                                           "filter",
-                                                           "reversed",
-                                                           "any",
-                                                           "all",
-                                                           "range",
-                                                           "chr",
-                                                           "format",
-                                                           "shlex.quote",
-                                                           "shlex.join",
-                                                           "textwrap.dedent",
-                                                           "itertools.chain",
-                                                           "itertools.chain.from_iterable",
-                                                           "copy.copy",
-                                                           "copy.deepcopy",
-                                                           "dataclasses.asdict"});
-  return name.starts_with("os.path.") || std::ranges::find(kNames, name) != kNames.end();
-}
-
 Val Follower::call_native(const std::string& name, const Object& callee, Arguments& a) {
   const auto unclear = [&] {
     Val unclear_callee;
@@ -376,6 +348,10 @@ Val Follower::call_native(const std::string& name, const Object& callee, Argumen
     unclear_callee.object->name = name;
     return call_unknown(unclear_callee, a);
   };
+  if (auto out = with_keywords_unread(name, a)) {
+    if (!callee.bound.empty()) handed_over(callee.bound[0], name, a.at);
+    return *out;
+  }
   if (!callee.bound.empty()) {
     const Val& self = callee.bound[0];
     if (name.starts_with("str.") && self.is(Kind::kText)) return text_method(name.substr(4), self, a);
@@ -390,7 +366,6 @@ Val Follower::call_native(const std::string& name, const Object& callee, Argumen
     if (auto out = workers(name, callee, a)) return *out;
     return unclear();
   }
-  if (!a.keys.empty() && reads_no_keyword(name)) return unclear();
   if (auto out = start(name, a)) return *out;
   if (name.find('.') == std::string::npos) {
     if (auto out = builtin(name, a)) return *out;

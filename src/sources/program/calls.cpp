@@ -107,6 +107,9 @@ void Follower::bind_parameters(const std::vector<Parameter>& parameters, Argumen
   }
   const bool rest = std::any_of(parameters.begin(), parameters.end(), [](const Parameter& p) { return p.stars == 1; });
   if (!rest && next < known) throw Thrown{instance("TypeError"), a.at};
+  const bool any = std::any_of(parameters.begin(), parameters.end(), [](const Parameter& p) { return p.stars == 2; });
+  const bool unexpected = std::ranges::any_of(a.keys, [&](const auto& key) { return !named.contains(key.first); });
+  if (!any && unexpected && function->altered.empty()) throw Thrown{instance("TypeError"), a.at};
 }
 
 Val Follower::body_value(Object* function, Object* locals, Object* owner) {

@@ -199,6 +199,8 @@ class Follower {
   std::optional<Val> builtin_of_items(const std::string& name, Arguments& a);
   std::optional<Val> conversion(const std::string& name, Arguments& a);
   std::optional<Val> type_question(const std::string& name, Arguments& a);
+  std::optional<Val> with_keywords_unread(const std::string& name, const Arguments& a);
+  Val split_as_shell(const Arguments& a);
   Val range(const Arguments& a);
   Val text_method(const std::string& name, const Val& self, Arguments& a);
   std::optional<Val> text_pieces(const std::string& name, const Val& self, Arguments& a);

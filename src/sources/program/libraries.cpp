@@ -26,28 +26,6 @@ constexpr std::array<std::string_view, 27> kHarmless = {
 
 constexpr std::size_t kPathSteps = 50;  // to ask the system for a part of one
 
-// A text without what stands behind # outside quotes, up to the end of its line.
-ShellText without_comments(const ShellText& text) {
-  ShellText out;
-  char quote = '\0';
-  std::size_t from = 0;
-  for (std::size_t i = 0; i < text.text.size(); ++i) {
-    const char c = text.text[i];
-    if (c == '\\' && quote != '\'') {
-      ++i;
-    } else if (quote != '\0') {
-      quote = c == quote ? '\0' : quote;
-    } else if (c == '\'' || c == '"') {
-      quote = c;
-    } else if (c == '#') {
-      append(out, sources::slice(text, from, i));
-      from = i = std::min(text.text.find('\n', i), text.text.size());
-    }
-  }
-  append(out, sources::slice(text, from, text.text.size()));
-  return out;
-}
-
 // Whether a path was made of where the program stands.
 bool is_own(const Val& v) { return v.text->defaults != nullptr && v.text->defaults->contains("__file__"); }
 
@@ -352,9 +330,17 @@ std::optional<Val> Follower::workers(const std::string& name, const Object& call
     Arguments inner = a;
     inner.values.erase(inner.values.begin());
     if (name != "pool.submit") {
-      const auto items =
-          inner.values.empty() ? std::vector<Val>() : items_of(inner.values[0], a.at).value_or(std::vector<Val>{});
-      inner.values = items;
+      inner.keys.clear();
+      inner.values.clear();
+      if (const Val* args = a.argument(1, "args"); args != nullptr)
+        inner.values =
+            items_of(*args, a.at)
+                .value_or(std::vector<Val>{unknown("what the worker is given is not known here", a.at, true)});
+      if (const Val* keys = a.argument(2, "kwds"); keys != nullptr && keys->is(Kind::kDict)) {
+        for (const auto& [key, v] : keys->object->now.pairs) {
+          if (key.known_text()) inner.keys.emplace_back(key.text->text, v);
+        }
+      }
     }
     (void)call(a.values[0], inner);
     return instance("future");
@@ -496,15 +482,16 @@ std::optional<Val> Follower::parser_call(const std::string& name, const Object& 
     return none();
   }
   if (what == "parse_args" || what == "parse_known_args") {
-    const bool own = !a.values.empty() && !a.values[0].is(Kind::kNone);
-    const bool empty = own && a.values[0].sequence() && a.values[0].object->now.items.empty();
+    const Val* given = a.argument(0, "args");
+    const bool own = given != nullptr && !given->is(Kind::kNone);
+    const bool empty = own && given->sequence() && given->object->now.items.empty();
     if (own && !empty) {
       touch(parser);
       for (auto& [key, v] : parser->now.pairs) v = unknown("what the parser reads is not followed", a.at);
     }
     Val out = parsed_options(parser);
     if (parser->keys.contains(kServersWords))
-      out.object->keys[kServersWords] = servers_words(parser, own ? a.values.data() : nullptr, a.at);
+      out.object->keys[kServersWords] = servers_words(parser, own ? given : nullptr, a.at);
     if (what == "parse_args") return out;
     Val others = list_of({});
     if (!own) {
@@ -527,7 +514,12 @@ std::optional<Val> Follower::parser_call(const std::string& name, const Object& 
 
 std::optional<Val> Follower::library(const std::string& name, const Object& callee, Arguments& a) {
   if (name == "sys.exit" || name == "os._exit" || name == "os.abort") throw Thrown{instance("SystemExit"), a.at};
-  if (name == "argparse.ArgumentParser") return instance(name);
+  if (name == "argparse.ArgumentParser") {
+    Val out = instance(name);
+    const bool more = a.key("parents") != nullptr || a.key("argument_default") != nullptr || !a.more.empty();
+    if (more) out.object->now.open = fmt::format("what {} brings is not followed", shown(a.at, a.end));
+    return out;
+  }
   if (name == "object.__setattr__" && a.values.size() == 3) return builtin("setattr", a);
   if (name == "argparse.Namespace" || name == "types.SimpleNamespace") {
     Val out = instance(name);
@@ -552,21 +544,7 @@ std::optional<Val> Follower::library(const std::string& name, const Object& call
     const auto out = a.values.empty() ? std::nullopt : paths("os.path.join", all);
     return out && out->is(Kind::kText) ? path_of(*out->text) : unclear(a.at, a.end);
   }
-  if (name == "shlex.split" && a.values.size() == 1 && a.values[0].is(Kind::kText)) {
-    std::vector<Val> out;
-    spend_text(a.values[0].text->text.size());
-    const Val* comments = a.key("comments");
-    const auto leaves_out = comments == nullptr ? std::optional(false) : truth(*comments);
-    if (a.keys.size() > (comments == nullptr ? 0U : 1U) || !leaves_out)
-      return list_of({unknown(shown(a.at, a.end) + " is computed where the program runs", a.at, true)});
-    for (ShellWord& word : plain_words(*leaves_out ? without_comments(*a.values[0].text) : *a.values[0].text)) {
-      Val v = text(static_cast<ShellText>(word));
-      v.begin = word.begin;
-      v.end = word.end;
-      out.push_back(std::move(v));
-    }
-    return list_of(std::move(out));
-  }
+  if (name == "shlex.split") return split_as_shell(a);
   if ((name == "shlex.quote" || name == "pipes.quote") && a.values.size() == 1 && a.values[0].known_text()) {
     const std::string& s = a.values[0].text->text;
     spend_text(s.size());
@@ -657,6 +635,9 @@ std::optional<Val> Follower::library(const std::string& name, const Object& call
     Val out = {.kind = Kind::kDict, .object = make()};
     out.object->name = "defaultdict";
     if (!a.values.empty()) out.object->bound = {a.values[0]};
+    if (a.values.size() > 1) update(out.object, a.values[1], a.at);
+    for (const auto& [key, v] : a.keys) set_entry(out.object, text(key, a.at), v, a.at);
+    for (const Val& more : a.more) update(out.object, more, a.at);
     return out;
   }
   if (name == "contextlib.suppress") return instance(name);

@@ -480,7 +480,8 @@ Val Follower::dict_method(const std::string& name, const Val& self, Arguments& a
   }
   if ((name == "get" || name == "pop" || name == "setdefault") && !a.values.empty()) {
     const Val& key = a.values[0];
-    const Val fallback = a.values.size() > 1 ? a.values[1] : none();
+    const Val* other = a.argument(1, "default");
+    const Val fallback = other != nullptr ? *other : none();
     if (!key.known_text() && !key.whole()) {
       ++doubts_;
       const std::string why = fmt::format("an entry is taken out at line {}", line(a.at));
@@ -502,7 +503,7 @@ Val Follower::dict_method(const std::string& name, const Val& self, Arguments& a
         set_entry(dict, key, {.kind = Kind::kGone}, a.at);
       else
         std::erase_if(dict->now.pairs, [&](const auto& one) { return same(one.first, key); });
-      if (!has && a.values.size() == 1 && !dict->now.inherits && dict->now.open.empty())
+      if (!has && other == nullptr && !dict->now.inherits && dict->now.open.empty())
         throw Thrown{instance("KeyError"), a.at};
     }
     return out;
