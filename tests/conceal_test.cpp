@@ -462,6 +462,49 @@ TEST(Conceal, WhenALaunchRunsIsShown) {
   }
 }
 
+TEST(Conceal, OurOwnWordsAreShown) {
+  const TemporaryDirectory dir;
+  const auto said = [&](const char* name, const std::string& text) {
+    const ToolRun run = run_tool({"launches", dir.file(name, text + "\n")});
+    return run.out + run.err;
+  };
+  const std::string serve = "python -m sglang.launch_server --model-path m";
+  EXPECT_THAT(said("a.sh", "python -m sglang_router.launch_server --model-path m --dp-size 4"),
+              HasSubstr(", behind a router, once for each --dp-size\n"));
+  EXPECT_THAT(said("b.sh", "python -m dynamo.sglang --model-path m"), HasSubstr(", as a worker of Dynamo\n"));
+  EXPECT_THAT(said("main.tf", serve), HasSubstr("`terraform console` or `terraform plan`"));
+  EXPECT_THAT(said("justfile", "s:\n  " + serve), HasSubstr("`just --dry-run RECIPE`"));
+  EXPECT_THAT(said(".gitlab-ci.yml",
+                   "j:\n  rules: [{if: $X}]\n  script: [" + serve + "]\nk:\n  when: manual\n  script: [" + serve + "]"),
+              AllOf(HasSubstr("where `rules` of its job"), HasSubstr("where its job is started: when: manual")));
+}
+
+// Words that commands are asked with; what they are given may be a secret.
+TEST(Conceal, WordsOfUsualCommandsAreShown) {
+  const TemporaryDirectory dir;
+  const std::string serve = "python -m sglang.launch_server --model-path m --port ";
+  for (const std::string command :
+       {"$(ip route get 1.1.1.1 | awk '{print $7; exit}')",
+        "$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n1)",
+        "$(nvidia-smi --query-gpu=memory.total --format=csv,noheader,nounits | head -1)",
+        "$(ip -4 addr show eth0 | grep -oP '(?<=inet\\s)\\d+(\\.\\d+){3}')", "$(hostname -I | tr -d '[:space:]')",
+        "$(date +%Y-%m-%d)", "$(getent hosts \"$(hostname)\" | awk '{ print $1 }')"})
+    EXPECT_THAT(run_tool({"launches", dir.file("a.sh", serve + command + "\n")}).out, HasSubstr("what " + command));
+}
+
+// Turns of a loop are told apart by what they give, where that is open.
+TEST(Conceal, TurnsOfALoopAreToldByWhatTheArgumentsShow) {
+  const TemporaryDirectory dir;
+  const auto shown = [&](const std::string& loop) {
+    return run_tool({"launches", dir.file("a.sh", loop + "; done\n")}).out;
+  };
+  const std::string serve = "python -m sglang.launch_server --model-path m ";
+  EXPECT_THAT(shown("for arm in kbig8192; do " + serve + "--served-model-name $arm"), HasSubstr(", arm=kbig8192\n"));
+  EXPECT_THAT(shown("for node in slurmd-0; do ssh $node " + serve), HasSubstr(", node=slurmd-0\n"));
+  EXPECT_THAT(shown("for arm in kbig8192; do " + serve + "--api-key $arm"), Not(HasSubstr("kbig8192")));
+  EXPECT_THAT(shown("for node_key in kbig8192; do ssh $node_key " + serve), Not(HasSubstr("kbig8192")));
+}
+
 // What is hidden can still be given, by the text that the message shows.
 TEST(Conceal, AHiddenSubstitutionIsSetAsItIsShown) {
   const TemporaryDirectory dir;

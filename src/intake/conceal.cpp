@@ -397,14 +397,19 @@ std::optional<Launch> concealed(const Launch& launch, const LaunchInputs& inputs
   return shown;
 }
 
+// Its name says what a value is, or the arguments, whose secrets are hidden, show it.
+static bool is_told_anyway(const ReadLaunch& launch, const std::string& name, const std::string& value) {
+  const auto shows = [&](const std::string& word) { return word.find(value) != std::string::npos; };
+  return says_meaning(name) || std::ranges::any_of(launch.argv, shows);
+}
+
 // What the arguments show by now, and what is open by itself.
 static void hide_default(ReadLaunch::Default& one, const ReadLaunch& launch, const Secrets& secrets) {
   std::string& value = *one.value;
   if (hides_whole(one.name, value)) value = kHidden;
   secrets.hide_in(value);
   hide_value_parts(value);
-  const auto shows = [&](const std::string& word) { return word.find(value) != std::string::npos; };
-  if (!says_meaning(one.name) && !std::ranges::any_of(launch.argv, shows)) hide_closed_words(value);
+  if (!is_told_anyway(launch, one.name, value)) hide_closed_words(value);
 }
 
 void conceal(ReadLaunch& launch, Release release) {
@@ -422,7 +427,9 @@ void conceal(ReadLaunch& launch, Release release) {
     secrets.hide_in(*text);
     hide_parts(*text);
   }
-  hide_condition(launch.when);
+  hide_condition(launch.when, [&](const std::string& name, const std::string& value) {
+    return !hides_whole(name, value) && value.find('*') == std::string::npos && is_told_anyway(launch, name, value);
+  });
   for (ReadLaunch::Open& open : launch.unknown) {
     secrets.hide_in(open.what);
     hide_parts(open.what);

@@ -61,9 +61,17 @@ constexpr auto kUsual = std::to_array<std::string_view>(
      "default", "localhost", "login", "workflow", "dispatch", "event", "system", "production", "staging", "develop",
      // of the sentences that say when a launch runs
      "line", "loop", "turn", "where", "what", "stands", "front", "fails", "unless", "script", "ends", "another",
-     "program", "takes", "place", "function", "returns", "holds", "leader",
+     "program", "takes", "place", "function", "returns", "holds", "leader", "behind", "router", "once", "each",
+     "worker", "dynamo", "left", "cell", "which", "understood", "notebook", "started", "rules", "only", "except",
      // of the sentences that ask for what another tool makes
-     "kustomize", "helm", "build", "config",
+     "kustomize", "helm", "build", "config", "console", "plan", "recipe", "step",
+     // of what asks for an address, the nodes of a job, the memory of a card
+     "ip", "route", "get", "addr", "address", "show", "link", "inet", "inet6", "dev", "via", "src", "scope", "global",
+     "getent", "hosts", "hostnames", "nodelist", "job", "csv", "noheader", "nounits", "query", "format", "total",
+     "free", "used", "import", "sys", "json", "pod", "pods", "jsonpath", "items", "status", "podip", "namespace",
+     // of what cuts and counts text
+     "space", "alnum", "alpha", "digit", "upper", "lower", "sort", "uniq", "begin", "end", "exit", "length", "split",
+     "substr", "rev", "parse", "short", "whoami", "date",
      // of what counts the parts of a machine
      "grep", "awk", "print", "node", "nodes", "numa", "cpu", "cpus", "gpu", "gpus", "core", "cores", "socket",
      "devices", "lscpu", "nproc", "sed", "head", "tail", "level", "warn", "warning", "info", "debug", "error"});
@@ -201,6 +209,14 @@ bool is_of_context(std::string_view value) {
          std::ranges::all_of(value, [](char c) { return is_letter(c) || c == '.' || c == '_' || c == '-'; });
 }
 
+// "+%Y-%m-%d": how a date is written.
+bool is_date_format(std::string_view value) {
+  if (!value.starts_with("+%")) return false;
+  bool plain = true;
+  each_part(value, [&](std::string_view part) { plain = plain && part.size() == 1 && part.data()[-1] == '%'; });
+  return plain;
+}
+
 // "--rm", "-it": the name of an option, not what it is given.
 bool is_option_name(std::string_view value) {
   constexpr std::size_t kShort = 3;
@@ -221,7 +237,9 @@ bool is_open_word(std::string_view word) {
   constexpr int kFewShort = 2;  // more of them are a word in pieces
   if (is_open_value(word)) return true;
   if (says_secret(ascii_lower(word))) return false;
-  if (is_file_name(word) || is_of_context(word) || is_option_name(word) || is_rule(word) || is_unit(word)) return true;
+  if (is_file_name(word) || is_of_context(word) || is_option_name(word) || is_rule(word) || is_unit(word) ||
+      is_date_format(word))
+    return true;
   int unknown = 0;
   each_part(word, [&](std::string_view part) {
     if (!is_number(part) && !is_numbered_name(part)) unknown += is_short(part) ? 1 : kFewShort + 1;
@@ -309,16 +327,17 @@ class Literals {
 
 // "in NAME, which nothing here calls": what a reader says of a program, with names of functions alone.
 bool is_own_sentence(std::string_view part) {
-  constexpr std::array<std::array<std::string_view, 2>, 4> kSentences = {
+  constexpr std::array<std::array<std::string_view, 2>, 5> kSentences = {
       {{"in ", ", which nothing here calls"},
        {"where ", " is called"},
+       {"where ", ", which the script writes, is started"},
        {"where ", " starts it"},
        {"where what is made of this list is run", ""}}};
   return std::ranges::any_of(kSentences, [&](const auto& ends) {
     if (part.size() < ends[0].size() + ends[1].size() || !part.starts_with(ends[0]) || !part.ends_with(ends[1]))
       return false;
     const std::string_view name = part.substr(ends[0].size(), part.size() - ends[0].size() - ends[1].size());
-    return std::ranges::all_of(name, [](char c) { return is_in_part(c) || c == '_' || c == '.'; });
+    return std::ranges::all_of(name, [](char c) { return is_in_part(c) || c == '_' || c == '.' || c == '-'; });
   });
 }
 
@@ -360,13 +379,15 @@ void hide_closed_words(std::string& value) {
   hide(literals.take(), value);
 }
 
-void hide_condition(std::string& condition) {
+void hide_condition(std::string& condition, const ShowsValue& shows) {
   constexpr std::string_view kBetween = "; ";
   std::string shown;
   for (std::size_t at = 0; at < condition.size();) {
     const std::size_t end = std::min(condition.find(kBetween, at), condition.size());
     std::string part = condition.substr(at, end - at);
-    if (!is_own_sentence(part)) hide_closed_words(part);
+    const std::size_t equals = part.find('=');
+    const bool told = equals != part.npos && shows(part.substr(0, equals), part.substr(equals + 1));
+    if (!told && !is_own_sentence(part)) hide_closed_words(part);
     shown += part;
     if (end < condition.size()) shown += kBetween;
     at = end + kBetween.size();
