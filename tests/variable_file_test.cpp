@@ -1,9 +1,11 @@
 // Files of variables that compose reads beside its own file.
 #include "src/sources/readers/variable_file.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "src/sources/launch_command.h"
@@ -169,6 +171,44 @@ TEST_F(VariableFiles, ThatMakeIncludesMaySetWhatNothingElseDoes) {
   EXPECT_EQ(given->front().argv, (std::vector<std::string>{"--model-path", "n", "--tp", "8", "--dp", "1", "--port",
                                                            "30000", "--page-size", "32"}));
   EXPECT_TRUE(given->front().unknown.empty());
+}
+
+// What lies beside a Makefile is what its conditions ask for and what it includes.
+TEST_F(VariableFiles, BesideAMakefileAreReadWhereItAsksForThem) {
+  const std::string makefile =
+      "ifneq (,$(wildcard .env))\ninclude .env\nexport\nendif\n-include more.mk\nMODEL ?= m\nTP ?= 2\nFILES := "
+      "$(wildcard *.jinja)\nserve:\n\tpython -m sglang.launch_server --model-path $(MODEL) --tp $(TP) --chat-template "
+      "$(FILES)\n";
+  write("Makefile", makefile);
+  write("b.jinja", "");
+  const auto without = read_launches(makefile, {}, path("Makefile"));
+  ASSERT_TRUE(without) << without.error().text();
+  EXPECT_TRUE(without->front().unknown.empty());
+  EXPECT_EQ(without->front().argv,
+            (std::vector<std::string>{"--model-path", "m", "--tp", "2", "--chat-template", "b.jinja"}));
+  const auto missing = [](const LaunchDefault& one) { return one.why == TakenWhy::kMissing; };
+  EXPECT_EQ(std::ranges::count_if(without->front().defaults, missing), 2);
+  write(".env", "MODEL=n\nSGLANG_X=1\n");
+  write("more.mk", "TP := 4\n");
+  const auto with = read_launches(makefile, {}, path("Makefile"));
+  ASSERT_TRUE(with) << with.error().text();
+  EXPECT_EQ(with->front().argv,
+            (std::vector<std::string>{"--model-path", "n", "--tp", "4", "--chat-template", "b.jinja"}));
+  EXPECT_EQ(with->front().env.at("SGLANG_X"), "1");
+  EXPECT_TRUE(with->front().unknown.empty());
+}
+
+// Where a condition cannot be decided, what it asks for is asked for; a goal for which nothing else is set, too.
+TEST_F(VariableFiles, ConditionsOfMakeAskForWhatTheyTest) {
+  const auto read = read_launches(
+      "ifeq ($(shell hostname),a)\nX = --tp 2\nendif\nrun:\n\tpython -m sglang.launch_server --model-path m $(X)\n", {},
+      "Makefile");
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_THAT(read->front().unknown.front().what, ::testing::HasSubstr("--set 'shell hostname=VALUE'"));
+  const auto asked = read_launches(
+      "ifeq ($(MODE),prefill)\nrun:\n\tpython -m sglang.launch_server --model-path m --tp 2\nendif\n", {}, "Makefile");
+  ASSERT_TRUE(asked) << asked.error().text();
+  EXPECT_EQ(asked->front().when, "in a branch at line 3");
 }
 
 // A carriage return in a file of a script would end up in each of its values.

@@ -1,9 +1,9 @@
 #include "src/sources/readers/make_values.h"
-#include "src/base/limits.h"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <filesystem>
 #include <iterator>
 #include <optional>
 #include <set>
@@ -11,6 +11,9 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include "src/base/glob_files.h"
+#include "src/base/limits.h"
 
 namespace preflight::sources {
 namespace {
@@ -188,7 +191,7 @@ struct LazyFunction {
 
 constexpr std::size_t kAny = 1000;
 
-// Those that look at the world outside (shell, wildcard, …) are followed nowhere.
+// Of those that look at the world outside (shell, realpath, …) only wildcard sees what lies beside the Makefile.
 constexpr auto kLazyFunctions = std::to_array<LazyFunction>(
     {{"if", 3},     {"or", kAny},   {"and", kAny}, {"foreach", 3}, {"call", kAny},  {"value", 1},    {"eval", 1},
      {"info", 1},   {"warning", 1}, {"error", 1},  {"shell", 1},   {"wildcard", 1}, {"realpath", 1}, {"abspath", 1},
@@ -340,6 +343,13 @@ ShellText MakeValues::expand(const ShellText& text) {
   return out;
 }
 
+ShellText MakeValues::expand_asked(const ShellText& text) {
+  const bool outer = std::exchange(asks_, true);
+  ShellText out = expand(text);
+  asks_ = outer;
+  return out;
+}
+
 ShellText MakeValues::expanded(const ShellText& text) {
   if (text.text.find('$') == std::string::npos) return text;
   if (text.text.size() > limits::kMakeValueBytes) return too_long(text.origin.front());
@@ -372,6 +382,10 @@ ShellText MakeValues::value(const std::string& name, std::size_t at) {
     if (const auto known = built_in(name)) return plain(*known, at);
     const bool automatic = name.find_first_of("@%<?^+|*") != std::string::npos;
     if (!unread_.empty() && !automatic) return unread(name, at);
+    if (asks_ && is_shell_name(name) && is_unset(name)) {
+      take(name, std::nullopt, at);
+      return {};
+    }
     return unknown_text(fmt::format("$({}) of make is not known; give it with {}", name, how_to_set(name)), at);
   }
   const MakeVariable variable = *found;  // an $(eval) inside it may move what it stands in
@@ -501,12 +515,32 @@ ShellText MakeValues::call(const std::vector<ShellText>& arguments, std::size_t 
 }
 
 // What a choice asks of. A variable that is set nowhere is empty there, as in the shell's ${NAME:-…}.
-ShellText MakeValues::condition(const ShellText& argument) {
-  const ShellText asked = without_blanks(argument);
-  const auto name = unset_name(asked);
-  if (!name) return expand(asked);
-  take(*name, std::nullopt, asked.origin.front());
-  return {};
+ShellText MakeValues::condition(const ShellText& argument) { return expand_asked(without_blanks(argument)); }
+
+void MakeValues::take_missing(const std::string& path, std::size_t at) {
+  add_defaults(taken_, taken_default(path, std::nullopt, at, TakenWhy::kMissing));
+}
+
+// $(wildcard PATTERN…): what lies beside the Makefile.
+std::optional<ShellText> MakeValues::files(const ShellText& patterns, std::size_t at) {
+  if (folder_.empty() || !patterns.unknowns.empty()) return std::nullopt;
+  constexpr std::size_t kMost = 1'000;  // entries of folders
+  std::size_t left = kMost;
+  Words out;
+  for (const std::string& pattern : make_words(patterns.text)) {
+    if (pattern.front() == '/' || pattern.front() == '~') return std::nullopt;  // of the machine that runs it
+    std::string whole;
+    for (const char c : folder_ + "/") whole += {'\\', c};
+    std::vector<std::string> found = glob_files(whole + pattern, left);
+    if (left == 0) return std::nullopt;
+    std::ranges::sort(found);
+    std::error_code error;
+    std::erase_if(found, [&](const std::string& file) { return !std::filesystem::exists(file, error); });
+    for (const std::string& file : found) out.push_back(file.substr(folder_.size() + 1));
+    const bool is_name = pattern.find_first_of("*?[") == pattern.npos;
+    if (found.empty() && is_name) take_missing(folder_ + "/" + pattern, at);
+  }
+  return plain(joined(out), at);
 }
 
 // $(or …): what it comes to stands in for the names in front of it.
@@ -572,11 +606,19 @@ ShellText MakeValues::lazy(std::string_view name, const std::vector<ShellText>& 
     return found->text.unknowns.empty() ? plain(found->text.text, at) : hole_of(found->text);
   }
   if ((name == "if" && arguments.size() >= 2) || name == "or" || name == "and") return choice(name, arguments);
+  if (name == "wildcard") {
+    if (auto text = files(expand(arguments.front()), at)) return *text;
+  }
   if (name == "shell") {
     if (auto text = printed(expand(arguments.front()), at)) return *text;
   }
   return unknown_text(fmt::format("$({}) of make is not known; give it with {}", inside.text, how_to_set(inside.text)),
                       at);
+}
+
+bool is_shell_name(std::string_view name) {
+  return !name.empty() && name.find_first_of("0123456789") != 0 &&
+         name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == name.npos;
 }
 
 }  // namespace preflight::sources

@@ -25,18 +25,20 @@ using MakeScope = std::map<std::string, MakeVariable>;
 class MakeValues {
  public:
   // `evaluate` is handed what $(eval …) adds to the Makefile, which is `pasted`.
-  MakeValues(std::string_view pasted, const Variables& given, std::function<void(const ShellText&)> evaluate)
-      : pasted_(pasted), given_(given), evaluate_(std::move(evaluate)) {}
+  // `folder` is that of the Makefile, "" where it is no file.
+  MakeValues(std::string_view pasted, const Variables& given, std::string folder,
+             std::function<void(const ShellText&)> evaluate)
+      : pasted_(pasted), given_(given), folder_(std::move(folder)), evaluate_(std::move(evaluate)) {}
 
   // What is not known stands as a hole, with how to give it; what was taken for names that nothing sets goes with it.
   [[nodiscard]] ShellText expand(const ShellText& text);
+  // As expand; what nothing sets is empty, which is told.
+  [[nodiscard]] ShellText expand_asked(const ShellText& text);
   [[nodiscard]] ShellText value(const std::string& name, std::size_t at);
   [[nodiscard]] const MakeVariable* find(const std::string& name) const;  // nullptr: set nowhere in the Makefile
   [[nodiscard]] bool is_given(const std::string& name) const { return given_.contains(name); }
   // Whether nothing sets the name, where a choice asks for that.
   [[nodiscard]] bool is_unset(const std::string& name) const;
-  // The name that is all of $(NAME), where nothing sets it.
-  [[nodiscard]] std::optional<std::string> unset_name(const ShellText& text) const;
 
   // NAME = VALUE with one of =, :=, ::=, :::=, ?=, += and !=, in the innermost scope.
   void set(const std::string& name, std::string_view how, const ShellText& value, std::size_t at, bool overrides);
@@ -54,7 +56,12 @@ class MakeValues {
   // What was set before a file that nobody reads may be set otherwise there, and what is not set may be set.
   void doubt(const std::string& why);
 
+  // A file that is not there.
+  void take_missing(const std::string& path, std::size_t at);
+
  private:
+  [[nodiscard]] std::optional<std::string> unset_name(const ShellText& text) const;
+  std::optional<ShellText> files(const ShellText& patterns, std::size_t at);
   ShellText expanded(const ShellText& text);
   [[nodiscard]] ShellText unread(const std::string& name, std::size_t at) const;
   void take(const std::string& name, const std::optional<ShellText>& value, std::size_t at);
@@ -72,18 +79,22 @@ class MakeValues {
 
   std::string_view pasted_;
   const Variables& given_;
+  std::string folder_;
   std::function<void(const ShellText&)> evaluate_;
   std::vector<MakeScope> scopes_ = std::vector<MakeScope>(1);
   std::string unread_ = {};   // why a name that nothing here sets may be set
   TakenDefaults taken_ = {};  // by the text that is being expanded
   int nested_ = 0;
   std::size_t steps_ = 0;
+  bool asks_ = false;  // for what may be set by nothing
 };
 
 // "a b" -> a, b
 std::vector<std::string> make_words(std::string_view text);
 // Whether `word` fits `pattern`, in which the first % stands for anything; `stem` is what it stands for.
 bool fits_pattern(std::string_view pattern, std::string_view word, std::string* stem = nullptr);
+// A name that an environment may have.
+bool is_shell_name(std::string_view name);
 // The index of what closes the reference whose parenthesis or brace stands at `open`; the text's size when none does.
 std::size_t reference_end(std::string_view text, std::size_t open);
 

@@ -3,6 +3,7 @@
 // tests/traps_test.cpp.
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -13,9 +14,12 @@
 #include "src/base/limits.h"
 #include "src/sources/readers/make_values.h"
 #include "src/sources/readers/readers.h"
+#include "src/sources/readers/variable_file.h"
 
 namespace preflight::sources {
 namespace {
+
+namespace fs = std::filesystem;
 
 enum class Met { kNo, kYes, kUnknown };
 
@@ -23,6 +27,7 @@ struct Condition {
   Met now;
   Met before;  // an earlier branch
   std::size_t at;
+  std::string why = {};  // it is not known
 };
 
 struct RecipeLine {
@@ -158,11 +163,6 @@ std::optional<Assignment> assignment_of(ShellText text) {
   return out;
 }
 
-bool is_shell_name(std::string_view name) {
-  return !name.empty() && name.find_first_of("0123456789") != 0 &&
-         name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == name.npos;
-}
-
 // As GNU make reads lines that Windows wrote.
 ShellText without_carriage_returns(const ShellText& text) {
   ShellText out;
@@ -177,10 +177,13 @@ ShellText without_carriage_returns(const ShellText& text) {
 
 class Makefile {
  public:
-  Makefile(const SourceText& source, LaunchFinder& finder)
-      : source_(source),
+  // `asks`: what nothing sets is asked for, where a condition compares it with a text.
+  Makefile(const SourceText& source, LaunchFinder& finder, bool asks)
+      : asks_(asks),
+        source_(source),
         finder_(finder),
-        values_(source.text, source.given, [this](const ShellText& text) { read(text); }) {}
+        folder_(fs::path(place_of_file(source.name)).parent_path().string()),
+        values_(source.text, source.given, folder_, [this](const ShellText& text) { read(text); }) {}
 
   Result<bool> run() {
     read(without_carriage_returns(piece(source_.text, 0, source_.text.size())));
@@ -235,10 +238,28 @@ class Makefile {
     if (takes_word(rest, "override") && takes_word(rest, "define")) return begin_define(rest);
     if (export_line(line)) return;
     if (takes_word(rest, "undefine")) return values_.erase(values_.expand(without_outer_blanks(rest)).text);
-    if (takes_word(rest, "include") || takes_word(rest, "-include") || takes_word(rest, "sinclude")) {
-      return values_.doubt(fmt::format("{} may set it otherwise", without_outer_blanks(rest).text));
-    }
+    const bool optional = takes_word(rest, "-include") || takes_word(rest, "sinclude");
+    if (optional || takes_word(rest, "include")) return include(without_outer_blanks(rest), optional);
     rule(line);
+  }
+
+  // Makefiles that lie beside this one are read where they are included; one that is not there says nothing.
+  void include(const ShellText& written, bool optional) {
+    const auto doubt = [&] { values_.doubt(fmt::format("{} may set it otherwise", written.text)); };
+    const ShellText names = values_.expand(written);
+    if (!names.unknowns.empty() || folder_.empty() || conditional()) return doubt();
+    add_defaults(decided_, names.defaults);
+    const std::size_t at = place_of(written);
+    for (const std::string& name : make_words(names.text)) {
+      const bool plain = name.front() != '/' && name.find_first_of("*?[~") == name.npos;
+      const std::string path = (fs::path(folder_) / name).lexically_normal().string();
+      const auto text = plain && ++included_ <= limits::kComposeFiles ? file_beside(source_.name, name) : std::nullopt;
+      std::error_code error;
+      const bool missing = plain && optional && !fs::exists(path, error) && !error;
+      if (!text && !missing) return doubt();
+      if (missing) add_defaults(decided_, taken_default(path, std::nullopt, at, TakenWhy::kMissing));
+      if (text) read(without_carriage_returns({*text, std::vector<std::size_t>(text->size(), at), {}}));
+    }
   }
 
   bool active() const {
@@ -264,7 +285,7 @@ class Makefile {
       std::optional<Met> now = decided ? Met::kNo : met(line);
       if (!now) now = Met::kYes;
       if (*now == Met::kYes && last.before == Met::kUnknown) now = Met::kUnknown;
-      conditions_.push_back({*now, last.before, at});
+      conditions_.push_back({*now, last.before, at, std::move(why_open_)});
       return true;
     }
     const bool asked = active();
@@ -275,7 +296,8 @@ class Makefile {
         error_ = Error{"conditions are nested deeper in this Makefile than is followed"};
         return true;
       }
-      conditions_.push_back({asked ? met(line).value_or(Met::kUnknown) : Met::kNo, Met::kNo, at});
+      const Met now = asked ? met(line).value_or(Met::kUnknown) : Met::kNo;
+      conditions_.push_back({now, Met::kNo, at, std::move(why_open_)});
       return true;
     }
     return false;
@@ -310,14 +332,6 @@ class Makefile {
     add_defaults(decided_, taken_default(name, std::nullopt, at));
   }
 
-  // One side of a condition whose other side is empty: whether a name is set.
-  ShellText side(const ShellText& text, const ShellText& other) {
-    const auto unset = other.text.empty() ? values_.unset_name(text) : std::nullopt;
-    if (!unset) return values_.expand(text);
-    decide(*unset, place_of(text));
-    return {};
-  }
-
   // (A,B), "A" "B" or 'A' 'B'.
   Met same(const ShellText& line, bool equal) {
     const std::string& text = line.text;
@@ -345,12 +359,13 @@ class Makefile {
       first = slice(line, begin + 1, end);
       second = slice(line, next + 1, last);
     }
-    const ShellText written = first;
-    first = side(first, second);
-    second = side(second, written);
+    for (ShellText* side : {&first, &second}) {
+      *side = asks_ ? values_.expand(*side) : values_.expand_asked(*side);
+      if (!side->unknowns.empty()) why_open_ = side->unknowns.front().message;
+    }
+    if (!first.unknowns.empty() || !second.unknowns.empty()) return Met::kUnknown;
     add_defaults(decided_, first.defaults);
     add_defaults(decided_, second.defaults);
-    if (!first.unknowns.empty() || !second.unknowns.empty()) return Met::kUnknown;
     return (first.text == second.text) == equal ? Met::kYes : Met::kNo;
   }
 
@@ -397,8 +412,12 @@ class Makefile {
     values_.set_text(name.text, unknown_text(depends(name.text), at));
   }
 
-  static std::string depends(const std::string& name) {
-    return fmt::format("{} depends on a condition of the Makefile; give it with {}", name, how_to_set(name));
+  // With how to give what the condition asks for, where that is one thing.
+  std::string depends(const std::string& name) const {
+    const auto open = std::ranges::find_if(conditions_, [](const Condition& c) { return !c.why.empty(); });
+    if (open == conditions_.end())
+      return fmt::format("{} depends on a condition of the Makefile; give it with {}", name, how_to_set(name));
+    return fmt::format("{} depends on the condition at line {}: {}", name, finder_.place(open->at).line, open->why);
   }
 
   bool export_line(ShellText line) {
@@ -742,11 +761,15 @@ class Makefile {
 
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
+  bool asks_;
   const SourceText& source_;
   LaunchFinder& finder_;
+  std::string folder_;
   MakeValues values_;
   std::vector<Condition> conditions_;
   TakenDefaults decided_ = {};  // that conditions were decided by
+  std::string why_open_ = {};   // the condition that is read now
+  std::size_t included_ = 0;
   std::optional<Error> error_;
   std::optional<Assignment> define_;
   int defines_ = 0;
@@ -768,6 +791,14 @@ class Makefile {
 
 }  // namespace
 
-Result<bool> read_makefile(const SourceText& source, LaunchFinder& finder) { return Makefile(source, finder).run(); }
+// Goals may ask for variables that nobody sets here: where nothing is started without them, they are asked for.
+Result<bool> read_makefile(const SourceText& source, LaunchFinder& finder) {
+  bool asks = source.text.find("ifeq") != source.text.npos || source.text.find("ifneq") != source.text.npos;
+  if (asks) {
+    LaunchFinder probe(source.text, source.given);
+    asks = Makefile(source, probe, false).run() && !probe.found_any();
+  }
+  return Makefile(source, finder, asks).run();
+}
 
 }  // namespace preflight::sources
