@@ -65,6 +65,7 @@ class ManifestReader {
     std::string shell = {};                                     // of a workflow's steps
     std::vector<std::map<std::string, ShellWord>> matrix = {};  // rows of a workflow's job: plain values alone
     std::string when = {};                                      // what a step or a job asks for before it runs
+    bool never = false;                                         // that holds in no row of the matrix
   };
 
   // The command of a container as it is put together.
@@ -127,6 +128,7 @@ class ManifestReader {
   void step(const YamlNode& value, const Around& around);
   void job_settings(const YamlNode& node, Around& around);
   static void asked(const YamlNode& node, std::string_view key, Around& around);
+  static bool decided_by_matrix(const std::string& condition, Around& around);
   void step_elsewhere(const ShellText& script, const Around& around);
   void steps(const YamlNode& list, Around around, int depth);
   void written_variables(const YamlNode& step, Around& around);

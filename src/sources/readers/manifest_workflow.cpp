@@ -9,6 +9,7 @@
 #include "src/sources/container_command.h"
 #include "src/sources/programs.h"
 #include "src/sources/readers/manifest_reader.h"
+#include "src/sources/readers/workflow_condition.h"
 
 namespace preflight::sources {
 
@@ -52,6 +53,7 @@ void ManifestReader::step(const YamlNode& value, const Around& around) {
     append(script, {"\n", {line.end}, {}});
   }
   if (!speaks(script)) return;
+  if (around.never) return finder_.account(script);
   if (!around.shell.empty() && !is_shell(first_word(around.shell))) return step_elsewhere(script, around);
   turns(script, around, around.env, context_of(around));
 }
@@ -107,6 +109,19 @@ void ManifestReader::step_elsewhere(const ShellText& script, const Around& aroun
                 script.origin.front()});
 }
 
+// Rows in which a condition does not hold are left out; true where it holds in all others.
+bool ManifestReader::decided_by_matrix(const std::string& condition, Around& around) {
+  if (around.matrix.empty() || condition.find("matrix.") == std::string::npos) return false;
+  bool all = true;
+  std::erase_if(around.matrix, [&](const auto& row) {
+    const std::optional<bool> holds = holds_in_row(condition, row);
+    all = all && holds.has_value();
+    return holds == false;
+  });
+  around.never = around.matrix.empty();
+  return all;
+}
+
 // `if` of a job or of a step, `when` of a task. What always holds is no condition.
 void ManifestReader::asked(const YamlNode& node, std::string_view key, Around& around) {
   const YamlNode* value = value_of(node, key);
@@ -116,6 +131,7 @@ void ManifestReader::asked(const YamlNode& node, std::string_view key, Around& a
   text = text.substr(std::min(text.find_first_not_of(" \n"), text.size()));
   text.erase(text.find_last_not_of(" \n") + 1);
   if (text == "true" || text == "always()" || text == "success()" || text == "!cancelled()" || text.empty()) return;
+  if (key == "if" && decided_by_matrix(text, around)) return;
   constexpr std::size_t kMostShown = 80;
   if (text.size() > kMostShown) text = text.substr(0, kMostShown) + "…";
   std::replace(text.begin(), text.end(), '\n', ' ');
