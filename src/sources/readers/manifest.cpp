@@ -238,6 +238,7 @@ void ManifestReader::walk(const YamlNode& node, Around around, int depth, const 
 void ManifestReader::walk_map(const YamlNode& node, Around around, int depth, const std::string& key) {
   if (key == "data" && around.dialect == Dialect::kKubernetes) return;  // of a ConfigMap
   numbers_of_group(node, around);
+  nodes_of_dynamo(node, around);
   if (around.dialect == Dialect::kWorkflow) matrix_of(node, around);
   if (around.dialect == Dialect::kWorkflow) asked(node, "if", around);
   if (tasks_) asked(node, "when", around);
@@ -254,6 +255,7 @@ void ManifestReader::walk_map(const YamlNode& node, Around around, int depth, co
   if (around.dialect == Dialect::kCompose && !key.empty() && key != "services") around.name = key;
   if (text_of(node, "module") == "sglang.launch_server") return debugged(node, around);
   if (around.dialect == Dialect::kPiece && (started_by_pm2(node, around) || inspected(node, around))) return;
+  if (tmux_session(node, around)) return;
   if (around.dialect == Dialect::kKubernetes && is_scalar(value_of(node, "source"))) return argo_script(node, around);
   if (around.dialect == Dialect::kCompose && part_of(node, "build") != nullptr) return container(node, around);
   for (const std::string_view part : {"command", "args", "entrypoint", "entryPoint"}) {
@@ -272,6 +274,7 @@ void ManifestReader::walk_map(const YamlNode& node, Around around, int depth, co
                          ? group_of(node)
                          : std::nullopt;
   if (group) walk_group(*group, node, around, depth);
+  const bool numbered = around.dialect == Dialect::kKubernetes && walk_numbered(node, around, depth);
   const YamlNode* templates = around.dialect == Dialect::kKubernetes ? value_of(node, "roleTemplates") : nullptr;
   if (templates != nullptr) role_templates_ = templates;
   const YamlNode* reference = value_of(node, "templateRef");
@@ -282,6 +285,7 @@ void ManifestReader::walk_map(const YamlNode& node, Around around, int depth, co
     const bool of_group = own_key == "leaderWorkerTemplate" || own_key == "leaderWorkerSet" ||
                           own_key == "leaderWorkerPattern" || own_key == "template";
     if (group && of_group) continue;
+    if (numbered && own_key == "spec") continue;
     if (value == templates && templates != nullptr) continue;  // run by the roles that name them
     if (referred && (value == reference || own_key == "templatePatch")) continue;
     const bool lines = is_scalar(value) || (is_list(value) && !value->items.empty() && is_scalar(value->items.front()));

@@ -46,13 +46,15 @@ bool is_variable_name(std::string_view name) {
 }  // namespace
 
 RunContext ManifestReader::context_of(const Around& around, const std::string& name) {
-  return {.env = around.env,
-          .name = around.name.empty() ? name : around.name,
-          .image = around.image,
-          .when = around.when,
-          .unknown = around.unknown,
-          .defaults = around.defaults,
-          .elsewhere = around.dialect == Dialect::kKubernetes || around.dialect == Dialect::kCompose};
+  RunContext out{.env = around.env,
+                 .name = around.name.empty() ? name : around.name,
+                 .image = around.image,
+                 .when = around.when,
+                 .unknown = around.unknown,
+                 .defaults = around.defaults,
+                 .elsewhere = around.dialect == Dialect::kKubernetes || around.dialect == Dialect::kCompose};
+  if (around.added) out.unknown.push_back(*around.added);
+  return out;
 }
 
 // The release stands in the tag: what of it nobody knows is told.
@@ -563,7 +565,10 @@ Values ManifestReader::named_in(const ShellText& text, const Values& env) const 
     const auto close = text.text.find(')', at);
     if (close == std::string::npos) break;
     const std::string name = text.text.substr(at + 2, close - at - 2);
-    if (const auto known = env.find(name); known != env.end()) out.insert(*known);
+    const auto known = env.find(name);
+    const bool by_container = name == kHostName && known != env.end() && known->second.defaults != nullptr &&
+                              known->second.defaults->contains(name);  // which Kubernetes does not know of
+    if (known != env.end() && !by_container) out.insert(*known);
     if (stays(name, env)) out.emplace(name, ShellText{slice(text, at, close + 1).text});
   }
   return out;
@@ -608,7 +613,8 @@ void ManifestReader::environment(const YamlNode& node, const Around& around, Val
                          ? static_cast<ShellText&>(*done)
                          : unknown_text(fmt::format("{} is not followed: {}", name, done.error().message), value.begin);
     bytes_ += weight(text);
-    if (key == "envs") text = standing_in(std::move(text), name, value.begin);  // of SkyPilot: `--env` sets others
+    if (key == "envs" && around.dialect == Dialect::kPiece)  // of SkyPilot: `--env` sets others
+      text = standing_in(std::move(text), name, value.begin);
     env.insert_or_assign(name, std::move(text));
   };
   if (node.kind == YamlNode::kMapping) {
@@ -643,16 +649,24 @@ void ManifestReader::environment(const YamlNode& node, const Around& around, Val
       } else if (value_of(*item, "valueFrom") == nullptr && around.dialect == Dialect::kKubernetes) {
         env.insert_or_assign(name, ShellText{});
       } else if (const YamlNode* from = value_of(*item, "valueFrom"); is_map(from)) {
-        value_from(*from, name, *item, around.space, env);
+        value_from(*from, name, *item, around, env);
       }
     }
   }
 }
 
-void ManifestReader::value_from(const YamlNode& from, const std::string& name, const YamlNode& at,
-                                const std::string& space, Values& env) {
+void ManifestReader::value_from(const YamlNode& from, const std::string& name, const YamlNode& at, const Around& around,
+                                Values& env) {
+  if (const YamlNode* field = value_of(from, "fieldRef"); is_map(field)) {
+    std::string path = text_of(*field, "fieldPath");
+    std::ranges::replace(path, '"', '\'');
+    if (const auto known = around.fields.find(path); known != around.fields.end() && !given_.contains(name)) {
+      env.insert_or_assign(name, known->second);
+      return;
+    }
+  }
   if (const YamlNode* ref = value_of(from, "configMapKeyRef"); is_map(ref)) {
-    const auto* known = object_named(maps_, text_of(*ref, "name"), space);
+    const auto* known = object_named(maps_, text_of(*ref, "name"), around.space);
     const auto value = known == nullptr ? Values::const_iterator{} : known->second.find(text_of(*ref, "key"));
     if (known != nullptr && value != known->second.end()) {
       env.insert_or_assign(name, value->second);

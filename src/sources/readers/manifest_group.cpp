@@ -1,6 +1,7 @@
 // Pods that start together: of a LeaderWorkerSet, and of a RoleBasedGroup's role that is one. Each runs the launch
 // under a number of its own. Tested by tests/sources_test.cpp.
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -19,21 +20,29 @@ constexpr std::string_view kLeader = "LEADER_ADDRESS";
 constexpr int kMostPods = 64;  // of a group, each read by itself
 constexpr int kMostParts = 2'000;
 
-int size_of(const YamlNode& group) {
-  const std::string text = text_of(group, "size");
+int size_of(const YamlNode& group, const char* key = "size") {
+  const std::string text = text_of(group, key);
   int size = 1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
   return error == std::errc{} && end == text.data() + text.size() && size <= kMostPods ? size : 0;
 }
 
+using Signs = std::array<std::string_view, 2>;
+constexpr Signs kOfWorker = {kIndex, "worker-index"};
+constexpr Signs kOfPod = {"pod-index", "##*-"};  // ${HOSTNAME##*-}
+
 // Whether any text of the template has to do with its Pod's number; of one with more than so many parts, it may.
-bool asks_for_index(const YamlNode* node, int& left) {
+bool asks_for_index(const YamlNode* node, const Signs& signs, int& left) {
   if (node == nullptr) return false;
   if (--left < 0) return true;
-  if (is_scalar(node)) return node->text.find(kIndex) != std::string::npos;
-  return std::ranges::any_of(node->items, [&](const YamlNode* item) { return asks_for_index(item, left); }) ||
-         std::ranges::any_of(node->pairs, [&](const auto& pair) { return asks_for_index(pair.second, left); });
+  if (is_scalar(node))
+    return std::ranges::any_of(signs, [&](auto sign) { return node->text.find(sign) != std::string::npos; });
+  return std::ranges::any_of(node->items, [&](const YamlNode* item) { return asks_for_index(item, signs, left); }) ||
+         std::ranges::any_of(node->pairs, [&](const auto& pair) { return asks_for_index(pair.second, signs, left); });
 }
+
+// fieldRef's path of a label.
+std::string label(std::string_view name) { return fmt::format("metadata.labels['{}']", name); }
 
 }  // namespace
 
@@ -106,12 +115,19 @@ void ManifestReader::walk_group(const Group& group, const YamlNode& node, const 
   const std::string address =
       group.of_pattern ? fmt::format("{0}-0-0.s-{0}.{1}", set, space) : fmt::format("{0}-0.{0}.{1}", set, space);
   int parts = kMostParts;
-  const bool alike = !asks_for_index(group.worker, parts) && !asks_for_index(group.worker_patch, parts);
+  const bool alike =
+      !asks_for_index(group.worker, kOfWorker, parts) && !asks_for_index(group.worker_patch, kOfWorker, parts);
   for (int i = 0; i < group.size && !stopped(); ++i) {
     Around inside = around;
     const bool leads = i == 0;
     if (alike && i > 1) break;
     inside.env.insert_or_assign(index, told(std::to_string(i)));
+    const auto field = [&](const std::string& path, const std::string& value) {
+      if (!group.of_pattern) inside.fields.insert_or_assign(path, told(value));
+    };
+    field(label("leaderworkerset.sigs.k8s.io/worker-index"), std::to_string(i));
+    if (!set.empty()) field(label("leaderworkerset.sigs.k8s.io/name"), set);
+    field("metadata.annotations['leaderworkerset.sigs.k8s.io/size']", std::to_string(group.size));
     if (!set.empty() && !given_.contains(leader))
       inside.env.insert_or_assign(leader, standing_in(told(address), leader, offset));
     if (group.size > 1) inside.when = leads ? "as the leader" : alike ? "as a worker" : fmt::format("as worker {}", i);
@@ -119,6 +135,45 @@ void ManifestReader::walk_group(const Group& group, const YamlNode& node, const 
     walk(leads ? *group.leader : *group.worker, inside, depth + 1, "template");
   }
   lay_over(node, nullptr);
+}
+
+// A service of Dynamo over several nodes: its operator writes on each behind the server's words which it is.
+void ManifestReader::nodes_of_dynamo(const YamlNode& node, Around& around) const {
+  const YamlNode* nodes = kind_.starts_with("Dynamo") ? value_of(node, "multinode") : nullptr;
+  if (!is_map(nodes) || text_of(*nodes, "nodeCount") == "1") return;
+  around.added = {fmt::format("the operator of Dynamo adds --nnodes {}, --node-rank and --dist-init-addr on each node: "
+                              "give the command of each as a launch",
+                              text_of(*nodes, "nodeCount")),
+                  tree_.offset(*nodes),
+                  {}};
+}
+
+// Pods of a StatefulSet, which are numbered: one by one, where their template asks for the number. Their hosts have
+// their names, but on the network of the node.
+bool ManifestReader::walk_numbered(const YamlNode& node, const Around& around, int depth) {
+  const YamlNode* spec = text_of(node, "kind") == "StatefulSet" ? value_of(node, "spec") : nullptr;
+  const YamlNode* pod = is_map(spec) ? value_of(*spec, "template") : nullptr;
+  const int size = is_map(pod) && value_of(*spec, "ordinals") == nullptr ? size_of(*spec, "replicas") : 0;
+  int parts = kMostParts;
+  if (size < 1 || around.name.empty() || (size > 1 && !asks_for_index(pod, kOfPod, parts))) return false;
+  const std::size_t offset = tree_.offset(node);
+  const YamlNode* network = at_path(pod, {"spec", "hostNetwork"});
+  const bool own_host = !is_scalar(network) && at_path(pod, {"spec", "hostname"}) == nullptr;
+  for (int i = 0; i < size && !stopped(); ++i) {
+    Around inside = around;
+    const auto told = [&](const std::string& text) {
+      return ShellText{text, std::vector<std::size_t>(text.size(), offset), {}};
+    };
+    const std::string name = fmt::format("{}-{}", around.name, i);
+    inside.fields = {{"metadata.name", told(name)},
+                     {label("statefulset.kubernetes.io/pod-name"), told(name)},
+                     {label("apps.kubernetes.io/pod-index"), told(std::to_string(i))}};
+    if (own_host && !given_.contains(kHostName))
+      inside.env.insert_or_assign(kHostName, standing_in(told(name), kHostName, offset));
+    if (size > 1) inside.when = fmt::format("as pod {}", i);
+    walk(*pod, inside, depth + 1, "template");
+  }
+  return true;
 }
 
 const YamlNode* ManifestReader::role_template(const YamlNode& reference) const {

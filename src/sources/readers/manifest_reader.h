@@ -53,6 +53,7 @@ class ManifestReader {
     std::map<std::string, KeyOfMap> files = {};
     std::map<std::string, std::string> missing = {};  // ConfigMaps by the folders, or files, that they stand in
   };
+  inline static const std::string kHostName = "HOSTNAME";
   struct Around {
     Dialect dialect = Dialect::kPiece;
     std::string name;
@@ -65,7 +66,9 @@ class ManifestReader {
     std::string shell = {};                                     // of a workflow's steps
     std::vector<std::map<std::string, ShellWord>> matrix = {};  // rows of a workflow's job: plain values alone
     std::string when = {};                                      // what a step or a job asks for before it runs
+    std::optional<LaunchUnknown> added = {};                    // words that nobody wrote here
     bool never = false;                                         // that holds in no row of the matrix
+    Values fields = {};                                         // of a Pod: what fieldRef finds, by its path
   };
 
   // The command of a container as it is put together.
@@ -105,7 +108,15 @@ class ManifestReader {
   void tool_settings(const YamlNode& root, const Around& around);
   [[nodiscard]] ShellWord without_editor_names(const ShellWord& word) const;
   bool started_by_pm2(const YamlNode& node, const Around& around);
+  bool tmux_session(const YamlNode& node, const Around& around);
+  void typed_lines(const YamlNode* lines, ShellText& script);
+  Around head_of_cluster(const YamlNode& root, const char* cluster, const Around& around);
   void ray_job(const YamlNode& root, const Around& around);
+  void ray_service(const YamlNode& root, const Around& around);
+  void ray_applications(const YamlNode& root);
+  void ray_engine(const YamlNode& config, const Values& env);
+  void runtime_variables(const YamlNode& node, Values& env);
+  bool python_literal(const YamlNode& value, ShellText& out, const std::string& front, int depth);
   bool started_by_editor(const YamlNode& node, const Around& around);
   void run_script(const ShellText& text, const RunContext& context);
 
@@ -146,6 +157,8 @@ class ManifestReader {
   [[nodiscard]] std::optional<Group> group_of(const YamlNode& node) const;
   [[nodiscard]] std::optional<Group> group_of_pattern(const YamlNode& pattern) const;
   [[nodiscard]] const YamlNode* role_template(const YamlNode& reference) const;
+  void nodes_of_dynamo(const YamlNode& node, Around& around) const;
+  bool walk_numbered(const YamlNode& node, const Around& around, int depth);
   void walk_group(const Group& group, const YamlNode& node, const Around& around, int depth);
   void lay_over(const YamlNode& pod, const YamlNode* patch);
   bool walk_referred(const YamlNode& reference, const YamlNode& role, const Around& around, int depth);
@@ -222,8 +235,7 @@ class ManifestReader {
   void run_words(const std::vector<ShellWord>& words, const RunContext& context);
   std::vector<ShellWord> words_of_text(const ShellWord& text, std::vector<ShellNote>& said, RunContext& context) const;
   void environment(const YamlNode& node, const Around& around, Values& env, std::string_view key = {});
-  void value_from(const YamlNode& from, const std::string& name, const YamlNode& at, const std::string& space,
-                  Values& env);
+  void value_from(const YamlNode& from, const std::string& name, const YamlNode& at, const Around& around, Values& env);
   void set_unknown(const std::string& name, std::string_view where, const YamlNode& at, Values& env) const;
 
   const SourceText& source_;

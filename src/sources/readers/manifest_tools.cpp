@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
 #include "src/sources/container_command.h"
 #include "src/sources/readers/manifest_reader.h"
 
@@ -44,6 +45,8 @@ void ManifestReader::tool_settings(const YamlNode& root, const Around& around) {
             (is_list(value_of(root, "tasks")) && text_of(root, "version") == "2.0.0");
   if (editor_) tree_.fill_in([this](const ShellWord& word) { return without_editor_names(word); });
   if (kind == "RayJob") ray_job(root, around);
+  if (kind == "RayService") ray_service(root, around);
+  if (around.dialect == Dialect::kPiece) ray_applications(root);
   const bool kustomizes = name.starts_with("kustomization.") || kind == "Kustomization" || kind == "Component";
   const bool argo = kind == "Application" || kind == "ApplicationSet" || kind == "HelmRelease";
   if (!kustomizes && !argo) return;
@@ -115,26 +118,49 @@ bool ManifestReader::started_by_pm2(const YamlNode& node, const Around& around) 
   return true;
 }
 
-// The entry point of a Ray job: a line for a shell in a container of the cluster's head.
-void ManifestReader::ray_job(const YamlNode& root, const Around& around) {
-  const YamlNode* spec = value_of(root, "spec");
-  const YamlNode* entrypoint = is_map(spec) ? value_of(*spec, "entrypoint") : nullptr;
-  if (!is_scalar(entrypoint)) return;
-  Around inside = around;
-  if (const YamlNode* name = at_path(&root, {"metadata", "name"}); is_scalar(name)) inside.name = name->text;
-  const YamlNode* containers = at_path(spec, {"rayClusterSpec", "headGroupSpec", "template", "spec", "containers"});
-  if (is_list(containers) && !containers->items.empty() && is_map(containers->items.front())) {
-    take_image(*containers->items.front(), inside);
-    environments(*containers->items.front(), inside, inside.env, 0);
+// A session of tmuxp: each pane is a shell that is typed these lines.
+bool ManifestReader::tmux_session(const YamlNode& node, const Around& around) {
+  const YamlNode* windows = value_of(node, "windows");
+  if (around.dialect != Dialect::kPiece || !is_list(windows) || value_of(node, "session_name") == nullptr) return false;
+  Around session = around;
+  if (const YamlNode* env = value_of(node, "environment")) environment(*env, around, session.env);
+  ShellText before;
+  typed_lines(value_of(node, "shell_command_before"), before);
+  for (const YamlNode* window : windows->items) {
+    const YamlNode* panes = is_map(window) ? value_of(*window, "panes") : nullptr;
+    if (!is_list(panes)) continue;
+    Around inside = session;
+    inside.name = text_of(*window, "window_name");
+    if (const YamlNode* env = value_of(*window, "environment")) environment(*env, inside, inside.env);
+    ShellText first = before;
+    typed_lines(value_of(*window, "shell_command_before"), first);
+    for (const YamlNode* pane : panes->items) {
+      Around own = inside;
+      ShellText script = first;
+      if (is_map(pane)) {
+        if (const YamlNode* env = value_of(*pane, "environment")) environment(*env, own, own.env);
+        typed_lines(value_of(*pane, "shell_command_before"), script);
+      }
+      typed_lines(is_map(pane) ? value_of(*pane, "shell_command") : pane, script);
+      if (speaks(script)) run_script(script, context_of(own));
+    }
   }
-  const YamlNode* environment_text = value_of(*spec, "runtimeEnvYAML");
-  const ShellWord script = tree_.word(*entrypoint);
-  if (!speaks(script)) return;
-  if (is_scalar(environment_text) && environment_text->text.find("env_vars") != std::string::npos) {
-    finder_.note({"SH002", "runtimeEnvYAML is not read: the variables that it sets are not known",
-                  tree_.offset(*environment_text)});
+  return true;
+}
+
+// One text, or a list of them; each may be a mapping with its text under `cmd`.
+void ManifestReader::typed_lines(const YamlNode* lines, ShellText& script) {
+  if (lines == nullptr) return;
+  if (is_list(lines)) {
+    for (const YamlNode* line : lines->items) typed_lines(line, script);
+    return;
   }
-  run_script(script, context_of(inside));
+  const YamlNode* text = is_map(lines) ? value_of(*lines, "cmd") : lines;
+  if (!is_scalar(text) || text->tag == "null") return;
+  const ShellWord word = tree_.word(*text);
+  if (!spend(1 + word.text.size() / limits::kStepBytes)) return;
+  append(script, word);
+  append(script, {"\n", {word.end}, {}});
 }
 
 }  // namespace preflight::sources
