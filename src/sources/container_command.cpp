@@ -83,6 +83,17 @@ bool is_container_tool(std::string_view word) {
          name == "docker-compose" || name == "podman-compose";
 }
 
+namespace {
+
+// `docker volume create`, `docker buildx imagetools create`
+bool makes_no_container(std::string_view of) {
+  constexpr std::array<std::string_view, 10> kOthers = {"buildx",   "builder", "config", "context", "image",
+                                                        "manifest", "network", "plugin", "secret",  "volume"};
+  return std::ranges::find(kOthers, of) != kOthers.end();
+}
+
+}  // namespace
+
 std::optional<ContainerRun> container_run(const std::vector<ShellWord>& words, std::size_t tool) {
   const std::string_view name = base_name(words[tool].text);
   const bool apptainer = name == "apptainer" || name == "singularity";
@@ -94,6 +105,7 @@ std::optional<ContainerRun> container_run(const std::vector<ShellWord>& words, s
     const std::string& w = words[i].text;
     run.of_compose = run.of_compose || w == "compose";
     if (w == "run" || w == "create" || w == "exec" || w == "shell") break;
+    if (i == tool + 1 && makes_no_container(w)) return std::nullopt;
     if (w == "ps" || w == "logs" || w == "stop" || w == "rm" || w == "pull" || w == "build" || w == "images")
       return std::nullopt;
   }
