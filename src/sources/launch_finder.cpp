@@ -125,6 +125,12 @@ bool only_connects(const std::vector<ShellWord>& words, const ServerWords& serve
       [&](const ShellWord& word) { return word.text == option || word.text.starts_with(std::string(option) + "="); });
 }
 
+// `sglang.launch_server --model-path …`, without what runs a module.
+bool is_module_name(const ShellWord& program) {
+  return program.unknowns.empty() && (program.text == "sglang.launch_server" || program.text == "sglang.srt.server" ||
+                                      program.text.starts_with("sglang.bench_"));
+}
+
 // Programs that take a script from their input.
 bool reads_script(std::string_view program) {
   const std::string_view name = base_name(program);
@@ -543,6 +549,12 @@ void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from
       launch.vllm = server->vllm;
       if (!server->aside.empty()) add_unknown(std::string(server->aside), word.begin, launch);
       return;
+    }
+    if (is_module_name(word)) {
+      for (const ShellWord& one : words) trail_.told(one);
+      return note({"SH004",
+                   fmt::format("{0} is the name of a module, and no command: python3 -m {0} starts it", word.text),
+                   word.begin});
     }
     if (!word.unknowns.empty() && !unknown_program_) unknown_program_ = word.unknowns.front();
     if (!word.unknowns.empty() && trail_.may_name_server(word) && unclear_programs_.size() < limits::kLaunches) {
