@@ -482,10 +482,15 @@ bool LaunchFinder::read_file(const ShellCommand& c, const RunContext& context, i
       return true;
     case ShellCommand::FileUse::kObjects:
       read_from_input(c.words.front(), {*c.file}, FileKind::kManifest, {});
+      under(context.when, before);
       return true;
-    case ShellCommand::FileUse::kUnit:
-      read_from_input(c.words.front(), {*c.file}, FileKind::kUnit, {});
+    case ShellCommand::FileUse::kUnit: {
+      const bool by_its_name = c.words.size() == 1;  // nothing here starts it
+      const FileKind kind = by_its_name ? kind_of(c.file->text, c.words.front().text) : FileKind::kUnit;
+      read_from_input(c.words.front(), {*c.file}, kind, {});
+      under(context.when, before);
       return true;
+    }
   }
   return false;
 }

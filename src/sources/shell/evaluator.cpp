@@ -2,6 +2,7 @@
 #include "src/sources/shell/evaluator.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -86,6 +87,7 @@ Result<bool> ShellEvaluator::run() {
     when_ = "as the script ends";
     run_text(ShellText(*on_exit_));
   }
+  tell_written();
   if (error_) return tl::make_unexpected(*error_);
   return true;
 }
@@ -1142,16 +1144,23 @@ void ShellEvaluator::follow_files(ShellCommand& command, const Node& node) {
     if ((r.op != ">" && r.op != ">>") || !r.to_file) continue;
     const ShellWord word = expand_single(r.target);
     if (word.text == "/dev/null") continue;
+    forget_named(word.text);
     state_.written.insert(plain_path(word.text));
     std::erase_if(state_.files, [&](const auto& file) { return may_be(plain_path(word.text), file.first); });
     const bool prints = (program == "cat" && command.words.size() == 1) || program == "echo" || program == "printf";
     if (r.op == ">" && word.unknowns.empty() && prints) target = word.text;
+    if (r.op == ">" && program == "cat" && prints && command.input.size() == 1)
+      keep_written(word, command.input.front());
   }
   if (!target.empty() && program != "cat") {
     command.input.clear();
     if (auto text = printed_with_holes(command.words)) command.input.push_back(std::move(*text));
   }
-  const bool tee = program == "tee" && command.words.size() == first + 2 && command.words.back().unknowns.empty();
+  const bool into_file = program == "tee" && command.words.size() == first + 2;
+  const bool keeps = leaves_files_alone(program) || program == "cp" || program == "mv" || program == "install";
+  for (std::size_t i = first + 1; i < command.words.size() && !keeps; ++i) forget_named(command.words[i].text);
+  if (into_file && command.input.size() == 1) keep_written(command.words.back(), command.input.front());
+  const bool tee = into_file && command.words.back().unknowns.empty();
   if (tee) target = command.words.back().text;
   if (tee || program == "cp" || program == "mv") state_.written.insert(plain_path(command.words.back().text));
   if (!target.empty() && command.input.size() == 1) {
@@ -1161,6 +1170,41 @@ void ShellEvaluator::follow_files(ShellCommand& command, const Node& node) {
   if (program == "cp" && copy_file(command, first)) return;
   use_file(command, first);
   run_file(command, first);
+}
+
+// A text that names a launch, written to a file whose name says what it is, whatever folder that stands in.
+void ShellEvaluator::keep_written(const ShellWord& file, const ShellText& text) {
+  const std::string name(base_name(file.text));
+  constexpr std::array<std::string_view, 6> kEnds = {".container", ".service", ".yaml", ".yml", ".mk", ".sh"};
+  const bool tells = std::ranges::any_of(kEnds, [&](std::string_view end) { return name.ends_with(end); }) ||
+                     name.starts_with("Makefile") || name.starts_with("Dockerfile");
+  const bool ours = muted_ == 0 && tells && name.find(kHole) == std::string::npos && !text.origin.empty() &&
+                    text.text.find("sglang") != std::string::npos;
+  if (ours && kept_files_.size() < limits::kComposeFiles) kept_files_[text.origin.front()] = {name, text};
+}
+
+void ShellEvaluator::forget_written(const ShellText& text) {
+  if (!text.origin.empty()) kept_files_.erase(text.origin.front());
+}
+
+// What may have changed such a file.
+void ShellEvaluator::forget_named(const std::string& path) {
+  std::erase_if(kept_files_, [&](const auto& kept) { return may_be(base_name(path), kept.second.first); });
+}
+
+// Files that are written and that nothing here is seen to use: what they hold runs where somebody starts it.
+void ShellEvaluator::tell_written() {
+  if (budget_.depth > 0 || start_.trail == nullptr) return;
+  state_.ended = false;
+  for (const auto& [at, file] : kept_files_) {
+    ShellCommand command;
+    command.words.push_back({{file.first, std::vector<std::size_t>(file.first.size(), at), {}}, at, at});
+    command.file = file.second;
+    command.file_use = ShellCommand::FileUse::kUnit;
+    command.begin = command.end = at;
+    when_ = fmt::format("where {}, which the script writes, is started", file.first);
+    emit(command);
+  }
 }
 
 // `cp FILE TO` of a file whose text is known.
@@ -1202,6 +1246,7 @@ void ShellEvaluator::run_file(ShellCommand& command, std::size_t first) {
     const bool python = program.starts_with("python") && i == first + 1;
     const bool runs = i == first || starts_next_word(command.words, i) || python;
     if (runs && !command.file) {
+      forget_written(file->second);
       command.file = file->second;
       command.file_word = i;
       if (python) command.file_use = ShellCommand::FileUse::kProgram;
@@ -1232,6 +1277,7 @@ void ShellEvaluator::use_file(ShellCommand& command, std::size_t program) {
     for (const char* usual : {"compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml"})
       used = used || (compose && !named && path == usual);
     if (!used) continue;
+    forget_written(text);
     command.file = text;
     command.file_use = unit ? ShellCommand::FileUse::kUnit : ShellCommand::FileUse::kObjects;
     return;

@@ -166,6 +166,10 @@ class ShellEvaluator {
   bool copy_file(const ShellCommand& command, std::size_t first);
   void run_file(ShellCommand& command, std::size_t first);
   void use_file(ShellCommand& command, std::size_t program);
+  void keep_written(const ShellWord& file, const ShellText& text);
+  void forget_written(const ShellText& text);
+  void forget_named(const std::string& path);
+  void tell_written();
   [[nodiscard]] ShellText slice_placed(std::size_t from, std::size_t to) const;  // of this text, with places
   [[nodiscard]] Values environment() const;
   [[nodiscard]] std::string depends(const std::string& name, std::string_view what, std::size_t at) const;
@@ -300,15 +304,16 @@ class ShellEvaluator {
   int undecided_ = 0;           // branches around, of which nobody knows whether they are taken
   int conditions_ = 0;          // around, in which a failure ends nothing
   std::vector<Loop> loops_;
-  std::optional<ShellText> on_exit_;                // trap … EXIT
-  std::map<const Node*, ShellText> sources_;        // of functions, by their bodies
-  std::set<std::string> handed_functions_;          // export -f
-  std::vector<std::set<std::string>*> written_;     // names that loops being followed assign
-  std::vector<std::vector<SavedVariable>> locals_;  // to put back when a function ends
-  std::vector<std::vector<ShellState>> returns_;    // of functions that run
-  std::vector<std::shared_ptr<const void>> kept_;   // texts and syntax that functions still point into
-  std::map<const Node*, Text> bodies_;              // where functions were defined
-  std::optional<FileLines> stands_in_;              // of the command that runs, where that is another file
+  std::map<std::size_t, std::pair<std::string, ShellText>> kept_files_;  // that nothing here uses, by their places
+  std::optional<ShellText> on_exit_;                                     // trap … EXIT
+  std::map<const Node*, ShellText> sources_;                             // of functions, by their bodies
+  std::set<std::string> handed_functions_;                               // export -f
+  std::vector<std::set<std::string>*> written_;                          // names that loops being followed assign
+  std::vector<std::vector<SavedVariable>> locals_;                       // to put back when a function ends
+  std::vector<std::vector<ShellState>> returns_;                         // of functions that run
+  std::vector<std::shared_ptr<const void>> kept_;  // texts and syntax that functions still point into
+  std::map<const Node*, Text> bodies_;             // where functions were defined
+  std::optional<FileLines> stands_in_;             // of the command that runs, where that is another file
   std::vector<ShellNote> notes_;
   std::string when_;  // "" or the branch that what runs now is in
   int brace_depth_ = 0;
