@@ -356,16 +356,23 @@ void ShellEvaluator::taint(const std::string& what, std::size_t at) {
   state_.folder.reset();
 }
 
-void ShellEvaluator::source(const std::vector<ShellWord>& words) {
-  if (words.size() < 2) return;
-  if (sets_up_tools(words[1].text)) return;
+// A file beside the script that is not there, where the script goes on without it: it is told.
+Status ShellEvaluator::source_missing(const std::vector<ShellWord>& words) {
+  if (!may_be_missing_ || words.size() != 2) return Status::kUnknown;
+  const Status status = file_test('e', words[1]);
+  return status == Status::kFalse ? status : Status::kUnknown;
+}
+
+Status ShellEvaluator::source(const std::vector<ShellWord>& words) {
+  if (words.size() < 2 || sets_up_tools(words[1].text)) return Status::kUnknown;
+  if (source_missing(words) == Status::kFalse) return Status::kFalse;
   std::string path;
   std::string why;
   if (const auto text = sourced_text(words, path, why)) {
     returns_.emplace_back();
     path.empty() ? run_text(*text) : run_whole(*text, path, path);
     meet_returns(Status::kUnknown, words[0].begin);
-    return;
+    return Status::kUnknown;
   }
   const std::string name = !path.empty() ? path : words[1].unknowns.empty() ? words[1].text : std::string("a file");
   note("SH002",
@@ -373,6 +380,7 @@ void ShellEvaluator::source(const std::vector<ShellWord>& words) {
                    : fmt::format("{} is sourced and not followed ({}): what it sets is not known", name, why),
        words[0].begin);
   taint(fmt::format("{} sources from {}", words[0].text == "." ? "the dot" : "source", name), words[0].begin);
+  return Status::kUnknown;
 }
 
 // Of a file that this text wrote, or that stands where the shell was started and is a script; all that is told of the
@@ -632,7 +640,7 @@ bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std:
     return true;
   }
   if (name == "source" || name == ".") {
-    source(words);
+    status = source(words);
     emit(command);
     return true;
   }

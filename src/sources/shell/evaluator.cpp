@@ -274,6 +274,12 @@ void ShellEvaluator::run_apart(const Node& node, std::string when) {
   state_ = before;
 }
 
+// `true`, `:`
+bool ShellEvaluator::does_nothing(const Node& node) const {
+  const bool alone = node.kind == Node::Kind::kSimple && node.words.size() == 1 && node.assignments.empty();
+  return alone && (written_word(node.words.front()) == "true" || written_word(node.words.front()) == ":");
+}
+
 Status ShellEvaluator::run_list(const Node& node) {
   const bool chain = node.operators.size() > 1 && (node.operators[1] == "&&" || node.operators[1] == "||");
   if (!chain) {
@@ -308,9 +314,12 @@ Status ShellEvaluator::run_list(const Node& node) {
     if (status != Status::kTrue) add(bad, state_);
   };
   const int outer_undecided = undecided_;
+  const bool shrugs = node.children.size() == 2 && node.operators[1] == "||" && does_nothing(*node.children[1]);
+  const bool outer_missing = std::exchange(may_be_missing_, shrugs);
   ++conditions_;
   run(*node.children.front());
   --conditions_;
+  may_be_missing_ = outer_missing;
   for (std::size_t i = 1; i < node.children.size() && !error_; ++i) {
     if (good && bad) undecided_ = outer_undecided + 1;
     std::optional<ShellState>& way = node.operators[i] == "&&" ? good : bad;

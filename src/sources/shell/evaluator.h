@@ -116,6 +116,7 @@ class ShellEvaluator {
   Status run_node(const Node& node);
   Status run_kind(const Node& node);
   Status run_list(const Node& node);
+  [[nodiscard]] bool does_nothing(const Node& node) const;
   Status run_if(const Node& node);
   Status run_while(const Node& node);
   Status run_for(const Node& node);
@@ -226,7 +227,8 @@ class ShellEvaluator {
   void declare(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from);
   void unset(const std::vector<ShellWord>& words);
   void set_options(const std::vector<ShellWord>& words);
-  void source(const std::vector<ShellWord>& words);
+  Status source(const std::vector<ShellWord>& words);
+  Status source_missing(const std::vector<ShellWord>& words);
   std::optional<ShellText> sourced_text(const std::vector<ShellWord>& words, std::string& path, std::string& why);
   void evaluate(const std::vector<ShellWord>& words);
   void set_shell_options(const std::vector<ShellWord>& words);
@@ -323,8 +325,9 @@ class ShellEvaluator {
   bool choices_ = false;  // extglob: @(a|b)
   bool expands_aliases_ = false;
   std::set<std::string> aliases_;
-  bool pipes_on_ = false;  // what runs now prints for a program
-  int muted_ = 0;          // loops run once to learn what they change: nothing is told
+  bool pipes_on_ = false;        // what runs now prints for a program
+  bool may_be_missing_ = false;  // what the command that runs now names: it is followed by `|| true`
+  int muted_ = 0;                // loops run once to learn what they change: nothing is told
   std::optional<Error> error_;
 };
 
