@@ -72,6 +72,11 @@ TEST_F(Exec, JudgesWhatWrappersAndTheRealEnvironmentMakeOfIt) {
                   "Qwen/Qwen3-0.6B --tp $TP'")
                 .status,
             7);
+  EXPECT_THAT(shell(fmt::format("xpu-preflight exec -- {}", kBad)).err, Not(HasSubstr("HOME=")));
+  EXPECT_THAT(shell("SGLANG_NO_SUCH_THING=1 xpu-preflight exec --details -- sh -c 'unset SGLANG_NO_SUCH_THING; " +
+                    std::string(kGood) + "'")
+                  .err,
+              Not(HasSubstr("SGLANG_NO_SUCH_THING:")));
   // SGLANG_* of the environment: the backend that it forces is told where it is not there.
   const ToolRun odd = shell(fmt::format("SGLANG_NO_SUCH_THING=1 xpu-preflight exec --details -- {}", kGood));
   EXPECT_THAT(odd.err, HasSubstr("SGLANG_NO_SUCH_THING"));
@@ -87,6 +92,42 @@ TEST_F(Exec, JudgesByThePackagesOfTheInterpreterThatRuns) {
   EXPECT_THAT(shell(in + "PATH=$PWD/o/bin:$PATH xpu-preflight exec -- " + kGood).err, HasSubstr("SGLang 0.5.20"));
   EXPECT_THAT(shell(in + "xpu-preflight exec -- $PWD/o/bin/" + kGood).err, HasSubstr("SGLang 0.5.20"));
   EXPECT_THAT(shell(in + "xpu-preflight exec -- " + kGood).err, Not(HasSubstr("SGLang 0.5.18")));
+}
+
+// An image's entry point is a script: what it starts with these words and in this environment is judged.
+TEST_F(Exec, FollowsTheScriptsThatTheCommandRuns) {
+  const std::string in =
+      "cd $(mktemp -d); mkdir s; cat > s/e.sh <<'END'\n#!/usr/bin/env bash\nset -e\n"
+      "[ -f s/args ] && . s/args\nexec python -m sglang.launch_server --model-path Qwen/Qwen3-0.6B $MORE \"$@\"\n"
+      "END\nprintf '#!/bin/sh\\nexec \"$@\"\\n' > s/run; chmod +x s/e.sh s/run; ";
+  for (const char* command : {"s/e.sh --tp 3", "bash s/e.sh --tp 3", "$PWD/s/e.sh --tp 3",
+                              "sh -c 'cd s; ./e.sh --tp 3'", "env PATH=$PWD/s:$PATH nice s/e.sh --tp 3",
+                              "s/run python -m sglang.launch_server --model-path Qwen/Qwen3-0.6B --tp 3"}) {
+    const ToolRun bad = shell(in + "xpu-preflight exec -- " + command);
+    EXPECT_EQ(bad.status, 1) << command << bad.err;
+    EXPECT_THAT(bad.err, HasSubstr("error[PL003]")) << command;
+  }
+  EXPECT_EQ(shell(in + "PATH=$PWD/s:$PATH xpu-preflight exec -- e.sh --tp 3").status, 1);
+  EXPECT_EQ(shell(in + "echo MORE='\"--tp 3\"' > s/args; xpu-preflight exec -- s/e.sh").status, 1);
+  const ToolRun good = shell(in + "xpu-preflight exec -- s/e.sh --tp 2");
+  EXPECT_EQ(good.status, 7) << good.err;
+  EXPECT_THAT(good.err, HasSubstr("clean: 0 errors"));
+}
+
+// The environment is all there is: what is not in it is empty, and what a script sets wins over it.
+TEST_F(Exec, KnowsThatAnUnsetVariableIsEmpty) {
+  const auto judged = [&](const std::string& front, const std::string& script) {
+    return shell(fmt::format("unset TP M; {} xpu-preflight exec -- bash -c '{}'", front, script));
+  };
+  const std::string serve = "exec python -m sglang.launch_server --model-path Qwen/Qwen3-0.6B ";
+  EXPECT_EQ(judged("", serve + "--page-size 64 $TP").status, 7);
+  EXPECT_THAT(judged("", serve + "--tp $TP").err, HasSubstr("--tp-size needs a value"));
+  for (const std::string bad : {"--tp ${TP:-3}", "--tp ${TP-3}", "--tp $((TP + 3))", "${TP+--tp 2} --tp 3"})
+    EXPECT_THAT(judged("", serve + bad).err, HasSubstr("error[PL003]")) << bad;
+  EXPECT_THAT(judged("", "[ -z \"$TP\" ] && TP=3; " + serve + "--tp $TP").err, HasSubstr("error[PL003]"));
+  EXPECT_THAT(judged("TP=2", "TP=3; " + serve + "--tp $TP").err, HasSubstr("error[PL003]"));
+  EXPECT_THAT(judged("", "set -u; " + serve + "--tp $TP").err, HasSubstr("not checked: "));
+  EXPECT_THAT(judged("", "ssh host \"" + serve + "--tp \\$TP\"").err, HasSubstr("not checked: "));
 }
 
 TEST_F(Exec, StartsWhatIsNoLaunchAndSaysSoUnlessSomethingIsDemanded) {

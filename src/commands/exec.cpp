@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -19,7 +20,7 @@
 #include "src/report/folding.h"
 #include "src/report/print.h"
 #include "src/report/report_text.h"
-#include "src/sources/launch_command.h"
+#include "src/sources/started_command.h"
 
 extern "C" char** environ;
 
@@ -79,7 +80,10 @@ struct Outcome {
 
 Outcome judge(const ExecFlags& flags, const std::vector<std::string>& words) {
   const std::string text = shell_words(words);
-  const auto launches = sources::read_launches(text, own_environment());
+  std::error_code error;
+  const sources::Variables environment = own_environment();
+  auto launches = sources::read_command(
+      text, {}, {.folder = std::filesystem::current_path(error).string(), .environment = &environment});
   if (!launches) return {not_judged(launches.error().text(), flags), kFindings};
   if (launches->size() > 1) {
     return {not_judged(fmt::format("the command starts {} launches", launches->size()), flags), kFindings};
@@ -95,7 +99,13 @@ Outcome judge(const ExecFlags& flags, const std::vector<std::string>& words) {
     return {Judged::kBad, kBadInput};
   }
   command->output = output_options(check.launch, STDERR_FILENO);
-  command->input.variables = own_environment();
+  sources::LaunchCommand& launch = launches->front();
+  std::erase_if(command->input.env, [&](const auto& one) { return !launch.env.contains(one.first); });
+  std::erase_if(launch.env, [&](const auto& one) {  // what it gets from here need not be told
+    const auto own = environment.find(one.first);
+    return own != environment.end() && own->second == one.second;
+  });
+  command->input.found = &launch;
   command->input.command_name = "command line";
   if (const char* path = std::getenv("PATH"); path != nullptr) command->input.search_path = path;
   auto prepared = prepare_launch(command->input);

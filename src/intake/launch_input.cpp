@@ -25,6 +25,7 @@
 #include "src/base/shell_words.h"
 #include "src/sources/image_tag.h"
 #include "src/sources/readers/readers.h"
+#include "src/sources/started_command.h"
 #include "src/sources/programs.h"
 #include "src/sources/text_lines.h"
 #include "src/resolve/core/parsed_launch.h"
@@ -181,7 +182,10 @@ Result<sources::LaunchCommand> complete(sources::LaunchCommand launch) {
 
 Result<sources::LaunchCommand> launch_in(const LaunchInput& input) {
   if (input.found != nullptr) return complete(*input.found);
-  auto all = sources::read_launches(*input.command, input.variables, input.command_is_file ? input.command_name : "");
+  std::error_code error;
+  const std::string folder = std::filesystem::current_path(error).string();
+  auto all = input.command_is_file ? sources::read_launches(*input.command, input.variables, input.command_name)
+                                   : sources::read_command(*input.command, input.variables, {.folder = folder});
   if (!all) return tl::make_unexpected(all.error());
   const auto which = chosen(input, *all);
   if (!which) return tl::make_unexpected(which.error());

@@ -14,6 +14,7 @@
 #include "src/sources/mentions.h"
 #include "src/sources/readers/python_tokens.h"
 #include "src/sources/readers/readers.h"
+#include "src/sources/started_command.h"
 
 namespace preflight::sources {
 namespace {
@@ -115,17 +116,11 @@ void take_pin(const std::string& release, FileKind kind, std::vector<LaunchComma
   }
 }
 
-}  // namespace
-
-Result<std::vector<LaunchCommand>> read_launches(std::string_view text, const Variables& variables,
-                                                 std::string_view name, NoLaunch* none) {
-  NoLaunch ignored = {};
-  NoLaunch& why_none = none == nullptr ? ignored : *none;
+Result<std::vector<LaunchCommand>> read_all(const SourceText& source, FileKind kind, NoLaunch& why_none) {
+  const std::string_view text = source.text;
   why_none = NoLaunch::kUnread;
   const FileSteps steps;
-  LaunchFinder finder(text, variables);
-  const SourceText source{text, variables, name};
-  const FileKind kind = kind_of(text, name);
+  LaunchFinder finder(text, source.given);
   auto done = read_as(kind, source, finder);
   if (!done) return tl::make_unexpected(done.error());
   if (finder.error()) return tl::make_unexpected(*finder.error());
@@ -146,6 +141,21 @@ Result<std::vector<LaunchCommand>> read_launches(std::string_view text, const Va
   tell_others(text, kind, finder, found.back());
   if (const std::string pin = pinned_release(text); !pin.empty()) take_pin(pin, kind, found);
   return found;
+}
+
+}  // namespace
+
+Result<std::vector<LaunchCommand>> read_launches(std::string_view text, const Variables& variables,
+                                                 std::string_view name, NoLaunch* none) {
+  NoLaunch ignored = {};
+  return read_all({text, variables, name}, kind_of(text, name), none == nullptr ? ignored : *none);
+}
+
+Result<std::vector<LaunchCommand>> read_command(std::string_view text, const Variables& given,
+                                                const StartPlace& start) {
+  NoLaunch ignored = {};
+  const FileKind kind = start.environment != nullptr ? FileKind::kShell : kind_of(text, {});
+  return read_all({.text = text, .given = given, .name = {}, .start = &start}, kind, ignored);
 }
 
 Result<std::vector<LaunchCommand>> find_launches(std::string_view text, const Variables& variables) {

@@ -359,6 +359,8 @@ void leave(const std::vector<ShellWord>& words, std::size_t at, RunContext& cont
   context.env.clear();
   context.activated.clear();
   context.others.reset();
+  context.folder.clear();
+  context.is_here = false;
   context.elsewhere = context.elsewhere || leaves_machine(words[at].text);
 }
 
@@ -387,10 +389,14 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
   const std::string called = called_file(context.zero);
   if (context.functions.empty()) start.stands_in = called.empty() ? context.stands_in : called;
   start.own_file = called.empty() && depth == 0 ? place_of_file(context.file) : called;
-  if (!context.file.empty() && !context.elsewhere && context.image.empty())
+  const bool in_place = !context.elsewhere && context.image.empty();
+  start.folder = in_place ? context.folder : std::string();
+  start.is_here = in_place && context.is_here;
+  const std::string source = context.file.empty() ? context.folder + "/" : context.file;
+  if (in_place && (!context.file.empty() || !start.folder.empty() || start.is_here))
     start.file_beside = [&](const std::string& path) -> Result<std::string> {
-      auto found = file_beside(context.file, path);
-      if (!found) return failure(unread_beside(context.file, path, "it"));
+      auto found = file_beside(source, path);
+      if (!found) return failure(unread_beside(source, path, "it"));
       return std::move(*found);
     };
   start.wants_environment = [](const ShellCommand& c) { return c.words.size() > 1 || c.file; };
@@ -409,6 +415,7 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
     inside.input.reset();
     if (!called.empty()) inside.zero.reset();  // of this file alone
     inside.stands_in.clear();
+    inside.folder = c.folder;
     add_defaults(inside.defaults, c.defaults);
     for (const ShellText& function : c.functions) {
       const std::size_t cost = limits::kHandedCost * (function.text.size() + 1);
@@ -471,7 +478,11 @@ bool LaunchFinder::read_file(const ShellCommand& c, const RunContext& context, i
         inside.zero = c.words[c.file_word];
       }
       leave(c.words, 0, inside);
-      if (runs_its_words(c.words.front().text)) environment_words(c.words, 0, c.file_word, inside);
+      for (std::size_t at = 0; at < c.file_word && runs_its_words(c.words[at].text);) {
+        const std::size_t next = program_between(c.words, at, c.file_word).value_or(c.file_word);
+        environment_words(c.words, at, next, inside);
+        at = next;
+      }
       start_with(c.words, c.file_word + 1, inside);
       scripts_from_input({*c.file}, inside, depth);
       return true;
@@ -752,6 +763,7 @@ void LaunchFinder::environment_words(const std::vector<ShellWord>& words, std::s
           {fmt::format("{} hands {} over only where its policy says so", name, variable), words[at].begin, {}});
     }
     context.env.clear();
+    context.is_here = false;
   }
   for (auto& [variable, value] : added) context.env.insert_or_assign(variable, std::move(value));
 }

@@ -40,6 +40,8 @@ struct RunContext {
   std::optional<std::size_t> at = {};              // where the launch stands, if not where its words do
   std::string stands_in = {};                      // the file of the script, where it is another than the one read
   std::string file = {};                           // of the script: what it sources may stand beside it
+  std::string folder = {};                         // that it runs in, from the root; empty: not known
+  bool is_here = false;                            // on this machine, and `env` is all of its environment
   std::shared_ptr<const std::map<std::string, ShellText>> files = {};  // that a container has, by their paths
   std::optional<ShellText> others = {};  // what may set any variable that is not among `env`
 };

@@ -103,6 +103,7 @@ struct ShellCommand {
   std::size_t begin = 0;
   std::size_t end = 0;                      // behind its last word
   std::optional<FileLines> stands_in = {};  // another file than the pasted text: one that it runs or sources
+  std::string folder = {};                  // that it runs in, from the root, where that is known
 };
 
 struct ShellNote {
@@ -136,6 +137,8 @@ struct ShellStart {
   std::function<void(const ShellCommand&, const Values& environment, const std::string& when)> on_command;
   std::optional<ShellText> zero = {};  // $0 of a text that is handed to a shell
   std::string own_file = {};           // that the text is, from the root; empty: it is none
+  std::string folder = {};             // that it is started in, from the root; empty: not known
+  bool is_here = false;  // on this machine, and `environment` is all of it: what is not there is not set
   std::string stands_in = {};          // the file that holds the text, where that is another than the pasted one
   MentionTrail* trail = nullptr;       // hears where texts that name a launch go
   std::shared_ptr<const std::map<std::string, ShellText>> files = {};  // that lie there, by their paths

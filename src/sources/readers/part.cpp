@@ -7,16 +7,25 @@
 
 #include "src/sources/container_command.h"
 #include "src/sources/readers/readers.h"
+#include "src/sources/started_command.h"
 
 namespace preflight::sources {
 
 namespace {
+
+void start_in(const StartPlace& start, RunContext& context) {
+  context.folder = start.folder;
+  if (start.environment == nullptr) return;
+  context.is_here = context.arguments_known = true;
+  for (const auto& [name, value] : *start.environment) context.env.emplace(name, ShellText{value});
+}
 
 // bash takes the CR of a line that ends with CR LF as a part of its last word. What is pasted lost its file's line
 // ends.
 Result<bool> read_script(const SourceText& source, LaunchFinder& finder) {
   RunContext context;
   context.file = source.name;
+  if (source.start != nullptr) start_in(*source.start, context);
   if (const auto at = source.text.find("\r\n"); at != std::string_view::npos && !source.name.empty()) {
     context.unknown.push_back(
         {"lines of this script end with CR LF, and the shell takes the CR as a part of their last "

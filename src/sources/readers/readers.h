@@ -12,6 +12,8 @@
 
 namespace preflight::sources {
 
+struct StartPlace;
+
 enum class FileKind {
   kShell,
   kManifest,  // compose, Kubernetes, workflows, SkyPilot: YAML with commands
@@ -38,6 +40,7 @@ struct SourceText {
   const Values* environment =
       nullptr;  // that a program is started with, where that is known; its places are the text's
   const std::function<int(std::size_t)>* line = nullptr;  // of a place, where the text was made of another one
+  const StartPlace* start = nullptr;                      // where a command is started, if that is known
 };
 
 Result<bool> read_as(FileKind kind, const SourceText& source, LaunchFinder& finder);

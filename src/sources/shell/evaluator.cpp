@@ -593,7 +593,8 @@ bool ShellEvaluator::asks_for_nothing(const Word& word) {
     take_no_arguments(outer(asked->begin));
     return argument && state_.arguments_known && !lookup(asked->name);
   }
-  if (!shell_name_start(asked->name.front()) || state_.variables.contains(asked->name) || lookup(asked->name))
+  if (!shell_name_start(asked->name.front()) || state_.variables.contains(asked->name) || lookup(asked->name) ||
+      start_.is_here)
     return false;
   take_default(asked->name, std::nullopt, outer(asked->begin));
   return true;
@@ -623,7 +624,7 @@ bool ShellEvaluator::asks_for_arguments(std::string_view name) const {
 
 // "x$TP" of a test, where nothing sets TP: what stands beside the text is nothing.
 ShellEvaluator::NothingSet::NothingSet(ShellEvaluator& shell, const Word* word) : shell_(shell) {
-  if (word == nullptr || !shell.start_.nothing_given || shell.state_.exits_on_unset) return;
+  if (word == nullptr || !shell.start_.nothing_given || shell.state_.exits_on_unset || shell.start_.is_here) return;
   for (const Part& part : word->parts) {
     const bool plain = part.kind == Part::Kind::kParameter && part.op.empty() && part.prefix == '\0' &&
                        part.subscript.empty() && shell_name_start(part.name.front());
@@ -898,6 +899,7 @@ Status ShellEvaluator::emit(ShellCommand& command) {
            command.begin);
     }
   }
+  if (!start_.folder.empty()) command.folder = folder_now();
   add_defaults(command.defaults, state_.defaults);
   const bool wants = start_.wants_environment(command);
   if (wants) spend(4 * state_.variables.size());

@@ -188,6 +188,7 @@ class ShellEvaluator {
   void expand_arithmetic(const Part& part, WordMaker& out);
   std::optional<std::vector<ShellText>> keys_of(const std::string& array) const;
   // `why` gets the reason where an operand has one.
+  [[nodiscard]] bool is_unset_here(const std::string& name) const;
   std::string subscript_of(const std::string& name, const std::string& written, std::string* why = nullptr);
   std::vector<std::string> files_in(const std::string& folder, const std::string& pattern);
   std::vector<ShellWord> files_matching(const ShellWord& word, const std::string& pattern);
@@ -280,6 +281,7 @@ class ShellEvaluator {
   std::optional<ShellText> text_beside(const ShellWord& word, std::size_t at, std::string& path, std::string& why);
   std::optional<ShellText> text_beside(const ShellWord& word, std::size_t at, std::string& path);
   void run_beside(ShellCommand& command);
+  void find_on_path(ShellCommand& command) const;
   [[nodiscard]] std::string folder_now() const;
   void note_touched(const ShellCommand& command, const Node& node);
   [[nodiscard]] bool is_touched(const std::string& path) const;

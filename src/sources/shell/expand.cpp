@@ -178,6 +178,14 @@ std::optional<ShellText> ShellEvaluator::lookup(const std::string& name) const {
   return std::nullopt;
 }
 
+// Whether it is known that nothing sets a variable: it is empty, unless that ends the script.
+bool ShellEvaluator::is_unset_here(const std::string& name) const {
+  if (name.empty() || state_.exits_on_unset || !shell_name_start(name.front()) || lookup(name)) return false;
+  const auto variable = state_.variables.find(name);
+  const bool was_unset = variable != state_.variables.end() && variable->second.attribute.empty();
+  return start_.is_here || was_unset;
+}
+
 // Whether this text makes a list of that name somewhere: nothing else does, for no environment holds lists.
 bool ShellEvaluator::is_filled_here(const std::string& name) const {
   const std::string start = name + "+=(";
@@ -226,6 +234,7 @@ std::optional<ShellEvaluator::SliceBounds> ShellEvaluator::slice_bounds(const Pa
 // Nothing sets `name`, and `value` stands in for it.
 void ShellEvaluator::take_default(const std::string& name, std::optional<std::string> value, std::size_t at,
                                   TakenWhy why) {
+  if (start_.is_here) return;  // known, not taken
   auto all = taken_ == nullptr ? std::map<std::string, TakenDefault>{} : *taken_;
   const auto known = all.find(name);
   const bool room = known == all.end() ? all.size() < limits::kShellDefaults : known->second.value == "";
@@ -473,7 +482,7 @@ std::optional<std::int64_t> ShellEvaluator::computed(const ShellText& written, s
       .value = [&](const std::string& name) -> std::optional<std::int64_t> {
         const auto value = lookup(name);
         if (!value) {
-          if (state_.variables.contains(name)) return 0;
+          if (state_.variables.contains(name) || is_unset_here(name)) return 0;
           why = fmt::format("the variable {} is not set; give it with {}", name, how_to_set(name));
           return std::nullopt;
         }

@@ -63,6 +63,7 @@ class ShellEvaluator::Parameter {
       if (!value_->unknowns.empty()) return put(*value_);
       value_ = shell_.lookup(value_->text);
     }
+    if (!value_ && !every_ && !replaces() && shell_.is_unset_here(part_.name)) value_ = ShellText{};
     if (part_.prefix == '#') return expand_length();
     if (part_.op.empty()) return expand_plain();
     if (slices_) return expand_slice();
@@ -86,6 +87,11 @@ class ShellEvaluator::Parameter {
   void not_set() { unknown(why_not_set()); }
   [[nodiscard]] std::string why_not_set() const {
     return fmt::format("the variable {} is not set; give it with {}", part_.name, how_to_set(part_.name));
+  }
+  // ${NAME:-…} and its kin: what is not set is theirs to say.
+  [[nodiscard]] bool replaces() const {
+    const std::size_t at = part_.op.starts_with(':') ? 1 : 0;
+    return part_.op.size() > at && std::string_view("-=?+").find(part_.op[at]) != std::string_view::npos;
   }
   [[nodiscard]] bool is_given() const { return shell_.start_.given.contains(part_.name); }
   // That this text sets or unsets it.
@@ -163,7 +169,7 @@ class ShellEvaluator::Parameter {
       return std::nullopt;
     }
     if (const auto other = shell_.lookup(part_.name)) return Texts{*other};
-    if (is_touched()) return Texts{};
+    if (shell_.is_unset_here(part_.name) || is_touched()) return Texts{};
     if (!shell_.is_filled_here(part_.name)) {
       not_set();
       return std::nullopt;
@@ -299,7 +305,7 @@ class ShellEvaluator::Parameter {
     const bool has = value_ && !(colon && value_->text.empty());
     if (has || (op != '-' && op != '=' && op != '+') || !part_.subscript.empty() || every_) return true;
     const bool defaults_to_nothing = value_ && value_->defaults != nullptr && value_->defaults->contains(part_.name);
-    const bool open = !value_ && !is_touched() && shell_name_start(part_.name.front());
+    const bool open = !value_ && !shell_.start_.is_here && !is_touched() && shell_name_start(part_.name.front());
     if (open && asks_instead) {
       not_set();
       return false;

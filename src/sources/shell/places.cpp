@@ -2,6 +2,7 @@
 // started is not known, so $0 and $(dirname "$0") are no known texts; but they name one file and one folder, however
 // they are written. Tested by tests/shell_test.cpp and, with bash as the judge, by tests/traps_test.cpp.
 #include <fnmatch.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -159,6 +160,10 @@ std::string ShellEvaluator::path_named(const ShellText& word) {
     add_defaults(taken_, state_.folder->defaults);
     return normal(state_.folder->text + "/" + word.text);
   }
+  if (!start_.folder.empty()) {
+    take_default("$PWD", start_.folder, word.origin.empty() ? 0 : word.origin.front(), TakenWhy::kPlace);
+    return normal(start_.folder + "/" + word.text);
+  }
   if (start_.own_file.empty()) return {};
   const fs::path own = fs::path(start_.own_file).parent_path();
   const std::string beside = normal(own / word.text);
@@ -172,9 +177,11 @@ std::string ShellEvaluator::path_named(const ShellText& word) {
 // Whether a path leads to where the script stands, so that what lies there is known.
 bool ShellEvaluator::is_beside(const ShellText& word) const {
   const auto is_own = [](const ShellText& text) { return text.defaults != nullptr && text.defaults->contains("$0"); };
+  if (start_.is_here) return true;
+  const bool by_name = !word.text.empty() && word.text.front() != '/';
+  if (!start_.folder.empty() && by_name && (!state_.moved || state_.folder)) return true;
   if (start_.own_file.empty()) return false;
   if (!word.unknowns.empty() || is_own(word)) return true;
-  const bool by_name = !word.text.empty() && word.text.front() != '/';
   return by_name && (!state_.moved || (state_.folder && is_own(*state_.folder)));
 }
 
@@ -232,7 +239,8 @@ std::vector<ShellWord> ShellEvaluator::files_matching(const ShellWord& word, con
 Status ShellEvaluator::file_test(char letter, const ShellText& word) {
   constexpr std::string_view kFollowed = "fedrshL";
   if (kFollowed.find(letter) == std::string_view::npos || !is_beside(word)) return Status::kUnknown;
-  const bool loose = letter == 'd' && word.unknowns.empty() && !(word.defaults && word.defaults->contains("$0"));
+  const bool loose =
+      letter == 'd' && !start_.is_here && word.unknowns.empty() && !(word.defaults && word.defaults->contains("$0"));
   const std::string path = loose ? std::string() : path_named(word);  // org/model is no folder
   if (path.empty() || is_touched(path)) return Status::kUnknown;
   std::error_code error;
@@ -266,7 +274,8 @@ Status ShellEvaluator::change_folder(const std::vector<ShellWord>& words) {
   {
     const Taking taking(*this, false);
     const bool plain = to != nullptr && !to->text.empty() && to->text != "-" && !to->text.starts_with('+');
-    const bool from_start = plain && to->unknowns.empty() && to->text.front() != '/' && !state_.moved;
+    const bool from_start =
+        plain && to->unknowns.empty() && to->text.front() != '/' && !state_.moved && start_.folder.empty();
     if (plain && !from_start) path = path_named(*to);
   }
   if (name == "pushd") state_.pushed.emplace_back(state_.moved, state_.folder);
@@ -278,7 +287,7 @@ Status ShellEvaluator::change_folder(const std::vector<ShellWord>& words) {
   if (path.empty()) return Status::kUnknown;
   state_.folder = ShellText{path};
   state_.folder->defaults = defaults;
-  const bool own = defaults != nullptr && defaults->contains("$0");
+  const bool own = start_.is_here || (defaults != nullptr && defaults->contains("$0"));
   return own && is_folder(path) ? Status::kTrue : Status::kUnknown;
 }
 
@@ -311,7 +320,7 @@ std::optional<ShellText> ShellEvaluator::printed_place(const std::vector<ShellWo
   const bool follows = program == "realpath" || std::ranges::any_of(words, [](const ShellWord& w) {
                          return w.text.size() > 1 && w.text[0] == '-' && w.text != "--";
                        });
-  const bool loose = of->unknowns.empty() && !(of->defaults && of->defaults->contains("$0"));
+  const bool loose = !start_.is_here && of->unknowns.empty() && !(of->defaults && of->defaults->contains("$0"));
   if (!follows || loose || !is_beside(*of)) return std::nullopt;
   const std::string path = path_named(*of);
   std::string out = path.empty() ? path : real(path);
@@ -336,7 +345,7 @@ std::string name_of(const std::string& path) { return fs::path(path).filename().
 
 // Files that a command may have written are not those that lie beside the script any longer.
 void ShellEvaluator::note_touched(const ShellCommand& command, const Node& node) {
-  if (start_.own_file.empty()) return;
+  if (start_.own_file.empty() && start_.folder.empty() && !start_.is_here) return;
   for (const Redirection& r : node.redirections) {
     if (r.here_document < 0 && r.op.find('>') != std::string::npos)
       state_.touched.insert(name_of(expand_single(r.target).text));
@@ -403,14 +412,20 @@ namespace {
 // The word of a command that is a script's file: `bash FILE`, `nohup ./FILE`; none behind options that change what a
 // shell does, or in another place than this.
 std::optional<std::size_t> script_word(const std::vector<ShellWord>& words) {
-  constexpr std::array<std::string_view, 11> kAround = {"exec",   "nohup",   "time", "timeout", "nice",   "setsid",
-                                                        "stdbuf", "numactl", "env",  "sudo",    "taskset"};
+  constexpr std::array<std::string_view, 16> kAround = {"exec",   "nohup",     "time", "timeout", "nice",    "setsid",
+                                                        "stdbuf", "numactl",   "env",  "sudo",    "taskset", "ionice",
+                                                        "tini",   "dumb-init", "gosu", "su-exec"};
   const auto has_folder = [](const ShellWord& word) { return word.text.find('/') != std::string::npos; };
   const std::string_view front = base_name(words.front().text);
   if (!is_shell(front) && std::ranges::find(kAround, front) == kAround.end())
     return has_folder(words.front()) ? std::optional<std::size_t>(0) : std::nullopt;
-  const bool starts_next = front == "exec" || front == "nohup" || front == "setsid";
-  if (starts_next && words.size() > 1 && has_folder(words[1]) && !is_shell(words[1].text)) return 1;
+  std::size_t program = 0;
+  while (std::ranges::find(kAround, base_name(words[program].text)) != kAround.end()) {
+    const auto next = program_between(words, program, words.size());
+    if (!next || *next <= program) break;
+    program = *next;
+  }
+  if (program > 0 && has_folder(words[program]) && !is_shell(words[program].text)) return program;
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
     if (!words[i].unknowns.empty() || !is_shell(words[i].text)) continue;
     std::size_t at = i + 1;
@@ -425,8 +440,15 @@ std::optional<std::size_t> script_word(const std::vector<ShellWord>& words) {
 // Whether a file that is run by its name is a shell's.
 bool is_shells(const std::string& text, const std::string& path) {
   if (!text.starts_with("#!")) return path.ends_with(".sh");
-  const std::string first = text.substr(0, text.find('\n'));
-  return first.ends_with("bash") || first.ends_with("/sh") || first.ends_with(" sh");
+  std::string_view first = std::string_view(text).substr(2, text.find('\n') - 2);
+  while (!first.empty()) {  // #!/bin/bash -e, #!/usr/bin/env -S bash -e
+    first.remove_prefix(std::min(first.find_first_not_of(" \t\r"), first.size()));
+    const std::string_view word = first.substr(0, first.find_first_of(" \t\r"));
+    if (is_shell(word)) return true;
+    if (base_name(word) != "env" && !word.starts_with('-')) return false;
+    first.remove_prefix(word.size());
+  }
+  return false;
 }
 
 }  // namespace
@@ -434,14 +456,37 @@ bool is_shells(const std::string& text, const std::string& path) {
 // The folder that the shell is in, as far as paths are taken from it; "" where it is not known.
 std::string ShellEvaluator::folder_now() const {
   if (state_.moved) return state_.folder ? state_.folder->text : std::string();
+  if (!start_.folder.empty()) return start_.folder;
   return fs::path(start_.own_file).parent_path().string();
 }
 
-// A script beside this one that a command runs, in the folder that it stands in: what it names without a folder is
-// beside it. Not itself again, and not where any variable may have been set for it.
+// A script that is run by its name alone, where it is known which the PATH finds.
+void ShellEvaluator::find_on_path(ShellCommand& command) const {
+  ShellWord& word = command.words.front();
+  const auto path = state_.find("PATH");
+  if (!start_.is_here || path == nullptr || !path->text.unknowns.empty() || !word.unknowns.empty()) return;
+  if (!word.text.ends_with(".sh") || word.text.find('/') != std::string::npos) return;
+  std::string_view left = path->text.text;
+  while (!left.empty()) {
+    const std::string_view folder = left.substr(0, left.find(':'));
+    left.remove_prefix(std::min(left.size(), folder.size() + 1));
+    const fs::path file = fs::path(folder) / word.text;
+    if (folder.empty() || access(file.c_str(), X_OK) != 0) continue;
+    static_cast<ShellText&>(word) = ShellText{file.string()};
+    word.origin.assign(word.text.size(), command.begin);
+    return;
+  }
+}
+
+// A script beside this one that a command runs: what it names without a folder is in the folder that it is run in. Not
+// itself again, and not where any variable may have been set for it.
 void ShellEvaluator::run_beside(ShellCommand& command) {
-  if (!start_.file_beside || start_.own_file.empty() || state_.others) return;
+  const bool placed = !start_.own_file.empty() || !start_.folder.empty() || start_.is_here;
+  if (!start_.file_beside || !placed || state_.others) return;
+  find_on_path(command);
   const auto at = script_word(command.words);
+  // What is known by its name is known, though its file may be a script.
+  if (at && (server_at(command.words, *at) || runs_its_words(command.words[*at].text))) return;
   if (!at || command.words[*at].several || state_.files.contains(command.words[*at].text)) return;
   std::string path;
   std::string why;
@@ -450,7 +495,8 @@ void ShellEvaluator::run_beside(ShellCommand& command) {
   if (text && !spend(text->text.size())) return;
   const bool by_name = *at == 0 || !is_shell(command.words[*at - 1].text);
   if (text && by_name && !is_shells(text->text, path)) return;
-  if (text && fs::path(path).parent_path().string() != folder_now()) why = "it is run from another folder than its own";
+  if (start_.folder.empty() && !start_.is_here && text && fs::path(path).parent_path().string() != folder_now())
+    why = "it is run from another folder than its own";
   if (text && why.empty()) {
     ShellParser parser(*text, pasted_);
     parser.all();

@@ -119,7 +119,11 @@ ShellState joined(const ShellState& a, const ShellState& b,
     if (it->second.attribute.empty()) it->second.attribute = other.attribute;
   }
   for (const auto& [name, mine] : a.variables) {
-    if (mine.value && !b.variables.contains(name)) unlike(name);
+    if (b.variables.contains(name)) continue;
+    if (mine.value)
+      unlike(name);
+    else if (mine.attribute.empty())
+      out.variables.erase(name);  // unset on one way alone
   }
   const bool same_arguments =
       a.arguments_known == b.arguments_known &&
