@@ -193,6 +193,46 @@ TEST(KernelTable, AReferenceIsAsLargeAsWasCounted) {
   }
 }
 
+// What is made and judged one by one takes its time: the sample's numbers that are no poison, and the reference's. Some
+// count up to four times, for what they take.
+TEST(KernelTable, ASampleHasAsManyNumbersAsWereCounted) {
+  for (const char* line : {"mla_decode --heads 2 --latent 64 --cache-seqlens 1x9,99",
+                           "mla_decode --heads 64 --latent 64 --cache-seqlens 1x9",
+                           "paged_decode --heads 2 --kv-heads 1 --head-dim 64 --page 128 --cache-seqlens 1x9,200",
+                           "paged_decode --heads 64 --kv-heads 1 --head-dim 64 --cache-seqlens 1x20",
+                           "paged_decode --heads 4 --kv-heads 1 --head-dim 64 --tp 4 --cache-seqlens 1x50",
+                           "local_decode --heads 4 --kv-heads 1 --head-dim 64 --cache-seqlens 90x3",
+                           "page_table --page 1 --cache-seqlens 300x40",
+                           "page_table --page 64 --cache-seqlens 64x400",
+                           "kv_indices --page 1 --cache-seqlens 300x40",
+                           "kv_indices --page 64 --cache-seqlens 300x40",
+                           "merge_state --tokens 30",
+                           "mrope --tokens 30 --heads 64 --kv-heads 1 --head-dim 16",
+                           "mrope --tokens 30 --heads 1 --kv-heads 64 --head-dim 16",
+                           "mrope --tokens 300 --heads 1 --kv-heads 1 --head-dim 16",
+                           "gated_delta_step --heads 2 --v-heads 4 --head-dim 16 --query-lens 1x20",
+                           "gated_delta_step --heads 2 --v-heads 4 --head-dim 16 --query-lens 300",
+                           "causal_conv1d --heads 2 --v-heads 4 --head-dim 16 --query-lens 300",
+                           "causal_conv1d --heads 2 --v-heads 4 --head-dim 16 --query-lens 1x100",
+                           "gated_delta_chunk --heads 2 --v-heads 4 --head-dim 16 --chunk-size 16 --query-lens 100",
+                           "gated_delta_chunk --heads 2 --v-heads 4 --head-dim 16 --query-lens 1x20"}) {
+    const auto kernel_case = parse_case(line);
+    ASSERT_TRUE(kernel_case.has_value()) << kernel_case.error().text();
+    const Kernel& kernel = *find_kernel(kernel_case->kernel);
+    const auto batch = kernel.sample(*kernel_case);
+    ASSERT_TRUE(batch.has_value()) << batch.error().text();
+    double numbers = 0.0;
+    for (const Tensor& input : batch->inputs) {
+      const auto values = input.to_doubles();
+      numbers += static_cast<double>(std::ranges::count_if(values, [](double value) { return !std::isnan(value); }));
+    }
+    for (const Expected& expected : kernel.reference(*batch)) numbers += static_cast<double>(expected.values.size());
+    const double counted = kernel.sample_size(*kernel_case).numbers;
+    EXPECT_GT(counted, 0.9 * numbers) << line;
+    EXPECT_LT(counted, 4.0 * numbers) << line;
+  }
+}
+
 // Each grows by another number: by tokens, by what one token costs, by pages, columns, splits, ranks and states.
 TEST(KernelTable, CasesBeyondTheLimitAreNotMade) {
   struct Row {
