@@ -77,6 +77,19 @@ TEST_P(Regimes, HaveAnEmptyRequestASharedPrefixAndATableWiderThanAnyRequest) {
   EXPECT_TRUE(some([](const KernelCase& c) { return c.inputs == Inputs::kPeaked && c.kv_splits > 1; }));
 }
 
+// The pages of a longer request in front hold numbers wherever a shorter one is taken to have some.
+TEST_P(Regimes, HaveAShorterRequestOfSeveralPagesBehindALongerOne) {
+  bool whole = false;
+  bool split = false;
+  for (const KernelCase& c : plan::regime_cases(base_of(GetParam()))) {
+    const auto& lengths = c.cache_seqlens;
+    for (std::size_t i = 1; i < lengths.size(); ++i) {
+      if (lengths[i] > c.page_size && lengths[i - 1] > lengths[i]) (c.kv_splits > 1 ? split : whole) = true;
+    }
+  }
+  EXPECT_TRUE(whole && split);
+}
+
 INSTANTIATE_TEST_SUITE_P(PageSizes, Regimes, testing::Values(1, 2, 4, 8, 16, 32, 64, 128, 256));
 
 TEST(Regimes, OfAWindowLookAtItsEdgeWhereverItLies) {

@@ -14,6 +14,11 @@ constexpr std::int64_t kThreeTiles = 133;
 // Nine pages of more tokens than this take longer to make and to judge than they tell.
 constexpr std::int64_t kWidestOfNine = 128;
 
+std::vector<std::int64_t> reversed(std::vector<std::int64_t> seqlens) {
+  std::ranges::reverse(seqlens);
+  return seqlens;
+}
+
 }  // namespace
 
 std::vector<std::int64_t> edge_seqlens(std::int64_t page_size) {
@@ -58,10 +63,11 @@ std::vector<KernelCase> regime_cases(const KernelCase& base) {
                 [&](std::int64_t n) { return n < std::max<std::int64_t>(2, base.page_size); });
   // A capped score that is as low as it can be, alone: what the cap makes of a masked one then weighs as much.
   if (base.softcap > 0.0) add(Inputs::kPeaked, 1, {1, 1, 1, 1, 1, 1, 2, 3});
-  // Wider than any request, as a captured graph has it.
-  KernelCase& drift = add(Inputs::kDrift, 8, is_wide ? split_seqlens(base.page_size) : split);
+  // Shorter ones behind longer ones: what is left of another request looks like a sound one's. And a table wider than
+  // any request, as a captured graph has it.
+  KernelCase& drift = add(Inputs::kDrift, 8, reversed(is_wide ? split_seqlens(base.page_size) : split));
   drift.table_columns = drift.columns() + kSpareColumns;
-  add(Inputs::kLast, base.kv_splits, brief);
+  add(Inputs::kLast, base.kv_splits, reversed(brief));
   add(windowed ? Inputs::kEdge : Inputs::kPage, 4,
       is_wide ? std::vector<std::int64_t>{base.window + 1, base.window + 2} : base.cache_seqlens);
   add(Inputs::kFlat, base.kv_splits, {is_wide ? kLongSequence : std::max(kLongSequence, longest)});
