@@ -192,7 +192,7 @@ TEST(Plan, SlidingLayersGetTheirOwnCasesWithAnInclusiveWindow) {
   const KernelCase& sliding = plan.kernels[1].cases.front();
   EXPECT_EQ(sliding.window, 127);
   EXPECT_TRUE(sliding.sinks);
-  EXPECT_EQ(sliding.cache_seqlens, (std::vector<std::int64_t>{127, 128, 129, 256}));
+  EXPECT_EQ(sliding.cache_seqlens, (std::vector<std::int64_t>{127, 128, 129, 255}));
   model.sliding_window_size = 1;
   EXPECT_EQ(derive_plan(launch_of(model, {})).kernels[1].cases.front().window, 0);  // the current token alone
 }

@@ -16,7 +16,7 @@ KernelCase base_of(std::int64_t page_size, std::int64_t window = -1) {
   c.page_size = page_size;
   c.window = window;
   c.cache_seqlens = plan::edge_seqlens(page_size);
-  if (window >= 0) c.cache_seqlens = {window, window + 1, window + 2, window + 1 + 2 * page_size};
+  if (window >= 0) c.cache_seqlens = {window, window + 1, window + 2, window + 2 * page_size};
   return c;
 }
 
@@ -99,16 +99,22 @@ TEST(Regimes, OfAWindowLookAtItsEdgeWhereverItLies) {
     bool one_is_outside = false;
     bool pages_outside = false;
     bool split_outside = false;
+    bool begins_with_the_last = false;  // token of a page
+    bool begins_with_the_first = false;
     std::int64_t tokens = 0;
     for (const KernelCase& c : cases) {
       for (const std::int64_t seqlen : c.cache_seqlens) {
         just_fits = just_fits || (seqlen == window + 1 && c.inputs == Inputs::kEdge);
         one_is_outside = one_is_outside || (seqlen == window + 2 && c.inputs == Inputs::kEdge);
         if (seqlen > window + 1 + c.page_size) (c.kv_splits > 1 ? split_outside : pages_outside) = true;
+        const std::int64_t first = seqlen - 1 - window;
+        begins_with_the_last = begins_with_the_last || (first > 0 && first % c.page_size == c.page_size - 1);
+        begins_with_the_first = begins_with_the_first || (first > 0 && first % c.page_size == 0);
         tokens += seqlen;
       }
     }
     EXPECT_TRUE(just_fits && one_is_outside && pages_outside && split_outside) << window;
+    EXPECT_TRUE(begins_with_the_last && begins_with_the_first) << window;
     EXPECT_LT(tokens, 5 * (window + 1) + 16384) << "wide windows are long to compute";
   }
 }

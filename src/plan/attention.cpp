@@ -73,8 +73,8 @@ KernelCase sliding_case(const PlanContext& context, KernelCase c) {
   if (const Value heads = model.text("swa_num_key_value_heads"); heads.is_int()) {
     c.num_kv_heads = heads_per_rank(heads.as_int(), context.shape.attention_tp);
   }
-  // Long enough that the window excludes something, by one token and by pages.
-  c.cache_seqlens = {c.window, c.window + 1, c.window + 2, c.window + 1 + 2 * c.page_size};
+  // Long enough that the window excludes something, by one token and by pages but for the last token of one.
+  c.cache_seqlens = {c.window, c.window + 1, c.window + 2, c.window + 2 * c.page_size + (c.page_size == 1 ? 1 : 0)};
   std::erase(c.cache_seqlens, 0);
   return c;
 }

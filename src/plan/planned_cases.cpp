@@ -55,7 +55,9 @@ std::vector<KernelCase> regime_cases(const KernelCase& base) {
   const bool is_wide = base.window > kLongSequence;
   if (is_wide) cases.front().cache_seqlens = {longest};
   const auto brief = is_wide ? edge_seqlens(base.page_size) : base.cache_seqlens;
-  const auto split = windowed ? std::vector<std::int64_t>{1, 0, longest} : split_seqlens(base.page_size);
+  // One token more than unsplit, where the window begins with the last token of a page: here with the first of the
+  // next.
+  const auto split = windowed ? std::vector<std::int64_t>{1, 0, longest + 1} : split_seqlens(base.page_size);
   add(Inputs::kMid, 3, split);
   // Requests that share what their prefixes have in common; scores whose maxima are far apart between splits.
   add(Inputs::kPeaked, 2, brief).page_order = PageOrder::kShared;
