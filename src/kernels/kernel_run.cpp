@@ -76,7 +76,13 @@ void KernelRun::add(std::string name, std::int64_t bytes, const std::vector<std:
   // Bytes up to the alignment of the view belong to the guard behind.
   Guarded guarded{
       std::move(name), bytes, session_.allocate(2 * kGuardBytes + sizing::align_up(bytes, kGuardBytes)), {}, in_front};
-  session_.fill(guarded.whole, kUnwritten, in_front);
+  if (content == nullptr || in_front > 0) {
+    session_.fill(guarded.whole, kUnwritten, in_front);
+  } else {  // what is written next is not filled before: caches are most of a sample's bytes
+    static const std::vector<std::byte> guard(kGuardBytes, kUnwritten);
+    session_.write(guarded.whole, guard, 0);
+    session_.fill(guarded.whole, kUnwritten, kGuardBytes + bytes);
+  }
   if (content != nullptr) session_.write(guarded.whole, *content, kGuardBytes + in_front);
   guarded.inner = session_.view(guarded.whole, kGuardBytes, std::max<std::int64_t>(bytes, 1));
   buffers_.push_back(std::move(guarded));
