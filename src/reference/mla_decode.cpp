@@ -8,53 +8,65 @@
 
 #include "preflight/reference.h"
 #include "preflight/row_sizes.h"
+#include "src/base/parallel.h"
 #include "src/reference/paged.h"
 #include "src/reference/results.h"
 
 namespace preflight::reference {
+
+namespace {
+
+// What a request has in the cache, for all heads: its tokens' rows, and the squares of their latent parts.
+struct Cached {
+  std::vector<std::vector<double>> rows;
+  std::vector<double> squares;
+
+  Cached(const SampleBatch& batch, std::int64_t b) {
+    const std::int64_t latent = batch.kernel_case.kv_lora_rank;
+    const std::int64_t seqlen = batch.input("cache_seqlens").get_int(b);
+    for (std::int64_t t = 0; t < seqlen; ++t) {
+      rows.push_back(
+          read_row(batch.input("kv_cache"), token_slot(batch, b, t), latent + batch.kernel_case.qk_rope_head_dim));
+      squares.push_back(finite_square(rows.back(), latent));
+    }
+  }
+};
+
+}  // namespace
 
 std::vector<Expected> mla_decode(const SampleBatch& batch) {
   const KernelCase& kernel_case = batch.kernel_case;
   const std::int64_t heads = kernel_case.num_q_heads;
   const std::int64_t latent = kernel_case.kv_lora_rank;
   const std::int64_t rope = kernel_case.qk_rope_head_dim;
-  const Tensor& cache = batch.input("kv_cache");
   const std::vector<double> q_nope = batch.input("q_nope").to_doubles();
   const std::vector<double> q_rope = batch.input("q_rope").to_doubles();
   const double scale = kernel_case.softmax_scale > 0.0 ? kernel_case.softmax_scale
                                                        : 1.0 / std::sqrt(static_cast<double>(kMlaNopeDim + rope));
 
-  Expected out{"out", {}};
-  Expected lse{"lse", {}};
-  Expected sizes{row_sizes_of("out"), {}};
+  const auto all = static_cast<std::size_t>(kernel_case.num_requests() * heads);
+  Expected out{"out", std::vector<double>(all * static_cast<std::size_t>(latent))};
+  Expected lse{"lse", std::vector<double>(all)};
+  Expected sizes{row_sizes_of("out"), std::vector<double>(all)};
   for (std::int64_t b = 0; b < kernel_case.num_requests(); ++b) {
-    const std::int64_t seqlen = batch.input("cache_seqlens").get_int(b);
-    std::vector<std::vector<double>> rows;
-    std::vector<double> squares;  // of the latent parts
-    for (std::int64_t t = 0; t < seqlen; ++t) {
-      rows.push_back(read_row(cache, token_slot(batch, b, t), latent + rope));
-      squares.push_back(finite_square(rows.back(), latent));
-    }
-    for (std::int64_t h = 0; h < heads; ++h) {
-      const double* nope = &q_nope[static_cast<std::size_t>((b * heads + h) * latent)];
-      const double* rotary = &q_rope[static_cast<std::size_t>((b * heads + h) * rope)];
+    const Cached cached(batch, b);
+    for_each_index(heads, [&](std::int64_t h) {
+      const std::int64_t head = b * heads + h;
+      const double* nope = q_nope.data() + head * latent;
+      const double* rotary = q_rope.data() + head * rope;
       std::vector<double> scores;
-      for (const std::vector<double>& row : rows) {
-        const double dot_nope = dot(nope, row.data(), latent);
-        const double dot_rope = dot(rotary, row.data() + latent, rope);
-        scores.push_back(scale * (dot_nope + dot_rope));
+      for (const std::vector<double>& row : cached.rows) {
+        scores.push_back(scale * (dot(nope, row.data(), latent) + dot(rotary, row.data() + latent, rope)));
       }
       const Softmax softmax(scores);
-      std::vector<double> sum(static_cast<std::size_t>(latent), 0.0);
       double square = 0.0;
-      for (std::size_t t = 0; t < rows.size(); ++t) {
-        add_scaled(sum.data(), softmax.weights[t], rows[t].data(), latent);
-        square += softmax.weights[t] * softmax.weights[t] * squares[t];
+      for (std::size_t t = 0; t < scores.size(); ++t) {
+        add_scaled(out.values.data() + head * latent, softmax.weights[t], cached.rows[t].data(), latent);
+        square += softmax.weights[t] * softmax.weights[t] * cached.squares[t];
       }
-      out.values.insert(out.values.end(), sum.begin(), sum.end());
-      lse.values.push_back(softmax.lse);
-      sizes.values.push_back(std::sqrt(square));
-    }
+      lse.values[static_cast<std::size_t>(head)] = softmax.lse;
+      sizes.values[static_cast<std::size_t>(head)] = std::sqrt(square);
+    });
   }
   return handed_over(std::move(out), std::move(lse), std::move(sizes));
 }

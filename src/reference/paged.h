@@ -24,17 +24,22 @@ inline std::int64_t token_slot(const SampleBatch& batch, std::int64_t b, std::in
   return page * page_size + t % page_size;
 }
 
-inline std::vector<double> read_row(const Tensor& cache, std::int64_t row, std::int64_t width) {
-  std::vector<double> values(static_cast<std::size_t>(width));
+inline void read_row(const Tensor& cache, std::int64_t row, std::vector<double>& values) {
+  const auto width = static_cast<std::int64_t>(values.size());
   if (cache.dtype == DType::kBf16) {  // the upper half of a float: what is read most, in a third of the time
     for (std::size_t d = 0; d < values.size(); ++d) {
       std::uint16_t bits = 0;
       std::memcpy(&bits, cache.bytes.data() + (static_cast<std::size_t>(row * width) + d) * sizeof bits, sizeof bits);
       values[d] = static_cast<double>(std::bit_cast<float>(std::uint32_t{bits} << 16U));
     }
-    return values;
+    return;
   }
   for (std::int64_t d = 0; d < width; ++d) values[static_cast<std::size_t>(d)] = cache.get(row * width + d);
+}
+
+inline std::vector<double> read_row(const Tensor& cache, std::int64_t row, std::int64_t width) {
+  std::vector<double> values(static_cast<std::size_t>(width));
+  read_row(cache, row, values);
   return values;
 }
 

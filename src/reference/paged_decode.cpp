@@ -43,8 +43,9 @@ class HeadGroup {
     const std::int64_t group = case_.num_q_heads / case_.num_kv_heads;
     const std::int64_t first_row = b * case_.num_q_heads + kv * group;
     std::vector<std::vector<double>> scores(static_cast<std::size_t>(group));
+    std::vector<double> key(static_cast<std::size_t>(dim));
     for (std::int64_t t = first; t < seqlen; ++t) {
-      const auto key = read_row(keys_, token_slot(batch_, b, t) * case_.num_kv_heads + kv, dim);
+      read_row(keys_, token_slot(batch_, b, t) * case_.num_kv_heads + kv, key);
       for (std::int64_t g = 0; g < group; ++g) {
         double s = case_.k_scale * scale_ * dot(&q_[static_cast<std::size_t>((first_row + g) * dim)], key.data(), dim);
         if (case_.softcap > 0.0) s = case_.softcap * std::tanh(s / case_.softcap);
@@ -58,8 +59,9 @@ class HeadGroup {
       lse_.values[static_cast<std::size_t>(first_row + g)] = softmax.back().lse;
     }
     const std::int64_t value_dim = case_.value_dim();
+    std::vector<double> value(static_cast<std::size_t>(value_dim));
     for (std::int64_t t = first; t < seqlen; ++t) {
-      const auto value = read_row(values_, token_slot(batch_, b, t) * case_.num_kv_heads + kv, value_dim);
+      read_row(values_, token_slot(batch_, b, t) * case_.num_kv_heads + kv, value);
       const double square = finite_square(value, value_dim);
       for (std::int64_t g = 0; g < group; ++g) {
         const double weight =
