@@ -71,6 +71,7 @@ struct Rule {
   Release until = kNotFixed;                        // first release where it no longer holds
   RuleNeed need = RuleNeed::kModel;                 //
   bool doubtful = false;                            // a warning of it leaves no server, or none that answers rightly
+  bool of_checkpoint = false;                       // it asks how a checkpoint is stored: the draft's own, too
   std::array<std::string_view, 4> decided_by = {};  // facts of the model (--fact): a stand-in for one decides nothing
   RuleCheck check = nullptr;                        // null: reported from the launch's refusal, log or chain
   std::array<RuleExample, 2> fires_on = {};         //

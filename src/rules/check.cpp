@@ -85,7 +85,7 @@ std::vector<Diagnostic> draft_diagnostics(const LaunchFacts& facts, const std::v
   if (!own) return found;
   const LaunchFacts of_draft(*own, facts.options());
   for (const Rule& rule : all_rules()) {
-    if (!rules::asks_checkpoint(rule) || !applies(rule, of_draft)) continue;
+    if (!rule.of_checkpoint || !applies(rule, of_draft)) continue;
     if (std::ranges::find(told, rule.id, &Diagnostic::rule) != told.end()) continue;
     if (auto finding = rule.check(of_draft)) {
       found.push_back(diagnostic_of(rule, rules::said_of_draft(rule, std::move(*finding), facts.launch()), facts));

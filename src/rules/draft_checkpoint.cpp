@@ -47,8 +47,6 @@ void rename_step(RemedyStep& step, const Launch& launch) {
 
 }  // namespace
 
-bool asks_checkpoint(const Rule& rule) { return rule.id.starts_with("QN") || rule.id == "VA008" || rule.id == "VA011"; }
-
 std::optional<Launch> launch_of_draft(const Launch& launch, const ModelFacts& draft) {
   const bool own_format = !launch[Field::speculative_draft_load_format].is_none();
   const bool as_model = launch[Field::quantization] == launch[Field::speculative_draft_model_quantization];

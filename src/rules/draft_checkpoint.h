@@ -8,9 +8,6 @@
 
 namespace preflight::rules {
 
-// Whether the rule is about a checkpoint and how it is loaded.
-bool asks_checkpoint(const Rule& rule);
-
 // The launch with the draft in the model's place, and the options of its loading; nullopt: it is loaded as the model
 // is, from the same folder.
 std::optional<Launch> launch_of_draft(const Launch& launch, const ModelFacts& draft);

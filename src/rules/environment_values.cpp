@@ -87,7 +87,6 @@ bool serves_http(const LaunchFacts& f) {
 }
 bool one_replica(const LaunchFacts& f) { return serves_text(f) && f.integer(Field::dp_size, 1) == 1; }
 
-bool always(const LaunchFacts& /*f*/) { return true; }
 bool is_integer(const std::string& value) { return python::to_integer(value).has_value(); }
 bool is_float(const std::string& value) { return python::to_float(value).has_value(); }
 

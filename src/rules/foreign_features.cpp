@@ -14,7 +14,6 @@
 namespace preflight::rules {
 namespace {
 
-bool always(const LaunchFacts& /*f*/) { return true; }
 bool has_experts(const LaunchFacts& f) { return routed_experts(f.model()) > 0; }
 // Of SGLang's own classes, those with load_kv_cache_scales, inherited ones too; the file is read for this cache alone.
 bool reads_no_scales(const LaunchFacts& f) {

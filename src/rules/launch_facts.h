@@ -25,4 +25,7 @@ class LaunchFacts : public LaunchView {
   Beside beside_;
 };
 
+// The condition of a table's row that has none.
+inline bool always(const LaunchFacts& /*facts*/) { return true; }
+
 }  // namespace preflight::rules

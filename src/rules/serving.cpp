@@ -113,7 +113,6 @@ std::optional<Finding> experts_on_second_backend(const LaunchFacts& f) {
   return finding;
 }
 
-bool always(const LaunchFacts& /*f*/) { return true; }
 bool caches_prefixes(const LaunchFacts& f) { return f.radix_cache(); }
 bool has_experts(const LaunchFacts& f) { return f.has_model() && routed_experts(f.model()) > 0; }
 

@@ -20,7 +20,6 @@ namespace {
 
 constexpr double kAny = std::numeric_limits<double>::infinity();
 
-bool always(const LaunchFacts& /*f*/) { return true; }
 bool splits_keys(const LaunchFacts& f) { return f.any_phase_on("triton"); }
 
 // What a server can start with: least <= value <= most.
@@ -321,6 +320,7 @@ const Rule kRules[] = {
      .source = "sglang/srt/model_loader/loader.py: RunaiModelStreamerLoader.load_model; "
                "sglang/srt/model_loader/weight_utils.py: fastsafetensors_weights_iterator",
      .need = RuleNeed::kNothing,
+     .of_checkpoint = true,
      .check = streams_to_other_devices,
      .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --load-format runai_streamer"},
                    {.model = "qwen3-0.6b", .args = "--device xpu --load-format fastsafetensors"}}},
@@ -361,6 +361,7 @@ const Rule kRules[] = {
      .remedies = {drop("--load-format")},
      .source = "sglang/srt/model_loader/loader.py: get_model_loader, LayeredModelLoader, QuantizedRLModelLoader, "
                "GGUFModelLoader; sglang/srt/connector/__init__.py: create_remote_connector",
+     .of_checkpoint = true,
      .check = format_of_others,
      .fires_on =
          {{{.model = "qwen3-0.6b", .args = "--device xpu --load-format layered"},
