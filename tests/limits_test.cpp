@@ -84,7 +84,7 @@ TEST(Limits, EnvironmentsThatGrowAsTheyAreRead) {
     return i == 0 ? std::string("    - {name: A0, value: xxxxxxxx}\n")
                   : fmt::format("    - {{name: A{0}, value: \"$(A{1})$(A{1})\"}}\n", i, i - 1);
   };
-  const std::string long_list = "the environment of a container is longer than is followed";
+  const std::string long_list = "its variables are longer than is followed";
   expect_bounded("check --no-kernel " + dir.file("a.yaml", pod + many(64, doubled)), "SGLang");
   expect_bounded("check --no-kernel " + dir.file("b.yaml", pod + many(9'000, doubled)), long_list);
   expect_bounded(
@@ -207,6 +207,56 @@ TEST(Limits, ParametersOfWorkflowsThatMultiply) {
                            many(1'000, [](int i) { return fmt::format("j{}:\n  script: [x]\n", i); }) +
                            "a:\n  script:\n  - " + kServe + "\n";
   expect_bounded("check --no-kernel " + dir.file(".gitlab-ci.yml", jobs), many_steps);
+}
+
+// Each may hold the one in front twice, is seen by all steps behind it, and kept by each launch.
+TEST(Limits, VariablesOfWorkflowsThatMultiply) {
+  const TemporaryDirectory dir;
+  const std::string start = "on: push\njobs:\n  a:\n    runs-on: x\n";
+  const auto doubled = [&](int count) {
+    return start + "    env:\n      A0: x\n" +
+           many(count,
+                [](int i) { return fmt::format("      A{}: ${{{{ env.A{} }}}}${{{{ env.A{} }}}}\n", i + 1, i, i); }) +
+           "    steps:\n";
+  };
+  const std::string run = fmt::format("    - run: {} --served-model-name ", kServe);
+  const std::string many_steps = "this file needs more steps than are followed";
+  expect_bounded("launches " + dir.file("few.yaml", doubled(3) + run + "$A3\n"), "--served-model-name xxxxxxxx");
+  expect_bounded("check --no-kernel " + dir.file("env.yaml", doubled(60) + run + "$A59\n"),
+                 "its variables are longer than is followed");
+  expect_bounded(
+      "check --no-kernel " +
+          dir.file("steps.yaml",
+                   doubled(16) + many(10'000, [](int) { return std::string("    - run: echo hi\n"); }) + run + "x\n"),
+      many_steps);
+  expect_bounded(
+      "check --no-kernel " + dir.file("launches.yaml", doubled(16) + many(900, [&](int) { return run + "x\n"; })),
+      many_steps);
+  expect_bounded("check --no-kernel " +
+                     dir.file("written.yaml",
+                              start + "    steps:\n    - run: echo A=x >> $GITHUB_ENV\n" +
+                                  many(60, [](int) { return std::string("    - run: echo A=$A$A >> $GITHUB_ENV\n"); }) +
+                                  run + "$A\n"),
+                 "A is longer than is followed");
+  expect_bounded(
+      "check --no-kernel " + dir.file("kept.sh", "export A=" + std::string(100'000, 'x') + "\n" +
+                                                     many(400, [](int) { return kServe + std::string("\n"); })),
+      many_steps);
+}
+
+TEST(Limits, NamesOfManifestsThatNothingCloses) {
+  const TemporaryDirectory dir;
+  const auto signs = [](const std::string& sign) { return many(100'000, [&](int) { return sign; }); };
+  expect_bounded(
+      "check --no-kernel " + dir.file("compose.yaml", "services:\n  a:\n    image: x\n    environment:\n      A: \"" +
+                                                          signs("${A") + "\"\n    command: " + kServe + "\n"),
+      "SGLang");
+  const std::string pod =
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - name: a\n    image: x\n";
+  const std::string command = "    command: [python,-m,sglang.launch_server,--model-path,Qwen/Qwen3-8B]\n";
+  expect_bounded("check --no-kernel " +
+                     dir.file("pod.yaml", pod + "    env: [{name: A, value: \"" + signs("$(") + ")\"}]\n" + command),
+                 "SGLang");
 }
 
 // All arguments in one line: what is shown of each is not looked for through the whole of it.

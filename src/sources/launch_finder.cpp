@@ -10,6 +10,7 @@
 #include "src/base/limits.h"
 #include "src/sources/container_command.h"
 #include "src/sources/container_host.h"
+#include "src/sources/file_steps.h"
 #include "src/sources/image_tag.h"
 #include "src/sources/mentions.h"
 #include "src/sources/programs.h"
@@ -898,6 +899,8 @@ void LaunchFinder::take_defaults(const std::vector<ShellWord>& words, std::size_
   std::ranges::stable_sort(launch.defaults, {}, &LaunchDefault::offset);
 }
 
+static constexpr std::size_t kKeptBytes = 2;  // of a launch's variables, for a step
+
 void LaunchFinder::take_server(const std::vector<ShellWord>& words, std::size_t program, std::size_t first,
                                const RunContext& context) {
   if (found_.size() >= limits::kLaunches && !error_)
@@ -928,10 +931,14 @@ void LaunchFinder::take_server(const std::vector<ShellWord>& words, std::size_t 
       add_unknown(fmt::format("{} is filled in before this runs: put the value in its place", name), words[i].begin,
                   launch);
   }
+  std::size_t bytes = 0;
   for (const auto& [name, value] : context.env) {
     if (sglang_reads(name)) need(value, launch);
     if (value.unknowns.empty()) launch.env.emplace(name, value.text);
+    bytes += name.size() + value.text.size();
   }
+  // Each launch keeps what it sees, and all that looks at it goes through it.
+  if (!FileSteps::take(bytes / kKeptBytes) && !error_) error_ = Error{FileSteps::kNoMore};
   for (const LaunchUnknown& unknown : context.unknown) add_unknown(unknown.what, unknown.offset, launch);
   take_defaults(words, program, context, launch);
   for (std::size_t i = first; i < words.size(); ++i) {

@@ -562,14 +562,16 @@ bool ManifestReader::stays(const std::string& name, const Values& env) const {
 Values ManifestReader::named_in(const ShellText& text, const Values& env) const {
   Values out;
   for (auto at = text.text.find("$("); at != std::string::npos; at = text.text.find("$(", at + 2)) {
-    const auto close = text.text.find(')', at);
-    if (close == std::string::npos) break;
-    const std::string name = text.text.substr(at + 2, close - at - 2);
+    // A longer one is no name, and many may end at the same bracket.
+    const std::string start = text.text.substr(at, limits::kExpressionBytes);
+    const auto close = start.find(')');
+    if (close == std::string::npos) continue;
+    const std::string name = start.substr(2, close - 2);
     const auto known = env.find(name);
     const bool by_container = name == kHostName && known != env.end() && known->second.defaults != nullptr &&
                               known->second.defaults->contains(name);  // which Kubernetes does not know of
     if (known != env.end() && !by_container) out.insert(*known);
-    if (stays(name, env)) out.emplace(name, ShellText{slice(text, at, close + 1).text});
+    if (stays(name, env)) out.emplace(name, ShellText{start.substr(0, close + 1)});
   }
   return out;
 }
@@ -577,7 +579,7 @@ Values ManifestReader::named_in(const ShellText& text, const Values& env) const 
 // Each sees those in front of it, and may hold them twice.
 bool ManifestReader::too_many(const Values& env) {
   if (env.size() <= limits::kVariables && bytes_ <= limits::kVariableBytes) return false;
-  if (!error_) error_ = Error{"the environment of a container is longer than is followed"};
+  if (!error_) error_ = Error{"its variables are longer than is followed"};
   return true;
 }
 
@@ -601,7 +603,9 @@ void ManifestReader::environment(const YamlNode& node, const Around& around, Val
         by_matrix_.insert_or_assign(name, value);
       else
         by_matrix_.erase(name);
-      env.insert_or_assign(name, without_expressions(value, env));
+      ShellText text = without_expressions(value, env);
+      if (text.text.size() > value.text.size()) bytes_ += weight(text);  // one may hold another twice
+      env.insert_or_assign(name, std::move(text));
       return;
     }
     const bool named = kind == Interpolation::kKubernetes;

@@ -167,6 +167,9 @@ void ManifestReader::job_settings(const YamlNode& node, Around& around) {
 // Steps one after another: what one writes to $GITHUB_ENV, those behind it see.
 void ManifestReader::steps(const YamlNode& list, Around around, int depth) {
   for (const YamlNode* item : list.items) {
+    std::size_t seen = 1;  // by each step: it has variables of its own, and those around it
+    for (const auto& [name, value] : around.env) seen += 1 + value.text.size() / limits::kStepBytes;
+    if (!spend(seen)) return;
     walk(*item, around, depth + 1, "steps");
     if (is_map(item)) written_variables(*item, around);
   }
@@ -208,9 +211,11 @@ bool ManifestReader::is_written(const ShellCommand& command, bool conditional, V
 void ManifestReader::written_variables(const YamlNode& step, Around& around) {
   const YamlNode* run = value_of(step, "run");
   if (!is_scalar(run)) return;
+  const ShellWord text = tree_.word(*run);
+  if (text.text.find("GITHUB_ENV") == std::string::npos && text.text.find("${{") == std::string::npos) return;
   Values env = around.env;
   if (const YamlNode* own = value_of(step, "env")) environment(*own, around, env);
-  const ShellText script = without_expressions(tree_.word(*run), env);
+  const ShellText script = without_expressions(text, env);
   std::size_t open = 0;
   for (auto at = script.text.find("GITHUB_ENV"); at != std::string::npos; at = script.text.find("GITHUB_ENV", at + 1))
     ++open;
@@ -235,6 +240,10 @@ void ManifestReader::written_variables(const YamlNode& step, Around& around) {
   for (auto& [name, value] : written) {
     if (const auto given = given_.find(name); given != given_.end() && !value.unknowns.empty())
       value = {given->second, std::vector<std::size_t>(given->second.size(), value.unknowns.front().offset), {}};
+    bytes_ += weight(value);  // one that holds itself twice, again and again
+    if (bytes_ > limits::kVariableBytes)
+      value = unknown_text(fmt::format("{} is longer than is followed; give it with {}", name, how_to_set(name)),
+                           tree_.offset(*run));
     around.env.insert_or_assign(name, std::move(value));
   }
 }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
 #include "src/sources/container_command.h"
 #include "src/sources/readers/readers.h"
 #include "src/sources/started_command.h"
@@ -69,7 +70,11 @@ ShellText filled_expressions(const ShellText& text, std::string_view open, std::
     append(out, slice(text, from, at));
     from = end + close.size();
     const auto filled = value(text.text.substr(at, from - at), text.origin.empty() ? at : text.origin[at]);
-    append(out, filled ? *filled : slice(text, at, from));
+    if (filled && out.text.size() + filled->text.size() > limits::kVariableBytes)
+      append(out, unknown_text("this would be longer than is followed: its expressions come to more than 1 MiB",
+                               text.origin.empty() ? at : text.origin[at]));
+    else
+      append(out, filled ? *filled : slice(text, at, from));
   }
   append(out, slice(text, from, text.text.size()));
   return out;

@@ -21,28 +21,39 @@ bool upper_name(std::string_view name) {
          std::all_of(name.begin(), name.end(), [](char c) { return shell_name_char(c) && (c < 'a' || c > 'z'); });
 }
 
+// The index behind the brace that closes each open one, 0 where none does: all at once, as there may be as many that
+// stay open as there is text.
+std::vector<std::size_t> behind_braces(std::string_view text) {
+  std::vector<std::size_t> out(text.size());
+  std::vector<std::size_t> open;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '{') open.push_back(i);
+    if (text[i] != '}' || open.empty()) continue;
+    out[open.back()] = i + 1;
+    open.pop_back();
+  }
+  return out;
+}
+
 // The index behind a variable of this kind of interpolation at `i`, 0 where there is none.
-std::size_t behind_variable(std::string_view text, std::size_t i, Interpolation kind, const Values& values) {
+std::size_t behind_variable(std::string_view text, std::size_t i, Interpolation kind, const Values& values,
+                            const std::vector<std::size_t>& braces) {
   if (i + 1 >= text.size() || text[i] != '$') return 0;
   if (kind == Interpolation::kKubernetes) {
-    const auto close = text[i + 1] == '(' ? text.find(')', i) : std::string_view::npos;
+    // A longer one is no name, and many may end at the same bracket.
+    const std::string_view start = text.substr(i, limits::kExpressionBytes);
+    const auto close = text[i + 1] == '(' ? start.find(')') : std::string_view::npos;
     if (close == std::string_view::npos) return 0;
     // A $(name) that is no variable stays as it is; one in capitals was meant as a variable.
-    const std::string_view name = text.substr(i + 2, close - i - 2);
-    return upper_name(name) || values.contains(std::string(name)) ? close + 1 : 0;
+    const std::string_view name = start.substr(2, close - 2);
+    return upper_name(name) || values.contains(std::string(name)) ? i + close + 1 : 0;
   }
   if (shell_name_start(text[i + 1])) {
     std::size_t end = i + 1;
     while (end < text.size() && shell_name_char(text[end])) ++end;
     return end;
   }
-  if (text[i + 1] != '{') return 0;
-  int open = 0;
-  for (std::size_t end = i + 1; end < text.size(); ++end) {
-    if (text[end] == '{') ++open;
-    if (text[end] == '}' && --open == 0) return end + 1;
-  }
-  return 0;
+  return text[i + 1] == '{' ? braces[i + 1] : 0;
 }
 
 }  // namespace
@@ -150,6 +161,7 @@ Result<ShellWord> interpolate(const ShellWord& word, Interpolation kind, std::st
   ShellBudget budget;
   const bool kubernetes = kind == Interpolation::kKubernetes;
   ShellStart start{.given = given};
+  const auto braces = kubernetes ? std::vector<std::size_t>{} : behind_braces(text);
   for (std::size_t i = 0; i < text.size();) {
     // Kubernetes makes a dollar of two, whatever stands behind them; so does compose.
     const bool doubled = text.compare(i, 2, "$$") == 0;
@@ -158,10 +170,11 @@ Result<ShellWord> interpolate(const ShellWord& word, Interpolation kind, std::st
       i += 2;
       continue;
     }
-    const std::size_t end = behind_variable(text, i, kind, values);
+    const std::size_t end = behind_variable(text, i, kind, values, braces);
     if (end == 0) {
-      append(out, slice(word, i, i + 1));
-      ++i;
+      const std::size_t next = std::min(text.find('$', i + 1), text.size());
+      append(out, slice(word, i, next));
+      i = next;
       continue;
     }
     ShellText variable = slice(word, i, end);
