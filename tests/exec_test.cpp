@@ -114,6 +114,28 @@ TEST_F(Exec, FollowsTheScriptsThatTheCommandRuns) {
   EXPECT_THAT(good.err, HasSubstr("clean: 0 errors"));
 }
 
+// Where the command runs, not where its script stands.
+TEST_F(Exec, KnowsTheFolderOfTheCommand) {
+  const std::string in =
+      "cd $(mktemp -d); mkdir s t; touch s/in_s.jinja t/3; cat > s/e.sh <<'END'\n"
+      "python -m sglang.launch_server --model-path Qwen/Qwen3-0.6B --served-model-name *.jinja --tp $(basename $PWD)\n"
+      "END\n";
+  const ToolRun run = shell(in + "mv t 3; cd 3; xpu-preflight exec -- bash ../s/e.sh");
+  EXPECT_THAT(run.err, HasSubstr("error[PL003]"));
+  EXPECT_THAT(run.err, Not(HasSubstr("in_s.jinja")));
+  EXPECT_THAT(shell(in + "mv t 3; xpu-preflight exec -- sh -c 'cd 3; bash ../s/e.sh'").err, HasSubstr("error[PL003]"));
+}
+
+// Which branch is taken may be known only when it runs: a launch in another one stops nothing.
+TEST_F(Exec, StopsNothingForALaunchThatMayNotRun) {
+  const std::string serve = "exec python -m sglang.launch_server --model-path Qwen/Qwen3-0.6B --tp 3";
+  const ToolRun open = shell(fmt::format("xpu-preflight exec -- sh -c 'if no_such_tool; then {}; fi; exit 5'", serve));
+  EXPECT_EQ(open.status, 5) << open.err;
+  EXPECT_THAT(open.err, HasSubstr("not checked: the command may start a server, in a branch at line 1"));
+  EXPECT_EQ(shell(fmt::format("xpu-preflight exec -- sh -c 'if [ -e / ]; then {}; fi'", serve)).status, 1);
+  EXPECT_THAT(shell("xpu-preflight exec -- bash no_such.sh").err, HasSubstr("no_such.sh is run here, and not read"));
+}
+
 // The environment is all there is: what is not in it is empty, and what a script sets wins over it.
 TEST_F(Exec, KnowsThatAnUnsetVariableIsEmpty) {
   const auto judged = [&](const std::string& front, const std::string& script) {

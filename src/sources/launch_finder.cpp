@@ -633,13 +633,16 @@ void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from
   }
 }
 
+static std::string unread_script(const ShellWord& file) {
+  std::string name = file.text;
+  std::ranges::replace(name, kHole, '?');
+  return fmt::format("{} is run here, and not read: what it starts is not known; give that file", name);
+}
+
 // A script that is not here, or not followed: told where nothing else is found.
 void LaunchFinder::runs_unread(const ShellWord& file) {
   if (unknown_program_ || base_name(file.text) == file.text) return;
-  std::string name = file.text;
-  std::ranges::replace(name, kHole, '?');
-  unknown_program_ = Unknown{
-      0, fmt::format("{} is run here, and not read: what it starts is not known; give that file", name), file.begin};
+  unknown_program_ = Unknown{0, unread_script(file), file.begin};
 }
 
 // `exec "${CMD[@]}"`, where nobody knows what the list holds.
@@ -774,7 +777,10 @@ void LaunchFinder::shell(const std::vector<ShellWord>& words, std::size_t at, co
   const auto inner = shell_script(words, at);
   if (!inner) {
     const bool reads_input = at + 1 >= words.size() || words[at + 1].text.starts_with('-');
-    if (!reads_input) runs_unread(words[at + 1]);
+    const bool typed = !context.folder.empty() && !unknown_program_;  // a command that is started here
+    if (!reads_input && typed)
+      unknown_program_ = Unknown{0, unread_script(words[at + 1]), words[at + 1].begin};
+    if (!reads_input && !typed) runs_unread(words[at + 1]);
     RunContext inside = context;
     start_with(words, input_arguments(words, at), inside);
     if (reads_input) scripts_from_input(input, inside, depth);

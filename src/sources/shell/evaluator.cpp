@@ -35,6 +35,8 @@ ShellEvaluator::ShellEvaluator(const ShellText& script, std::string_view pasted,
     state_.set(name, {.text = value});
     state_.variables[name].exported = true;
   }
+  if (start.is_here) state_.variables.erase("PWD");  // cd sets it
+  if (start.is_here) state_.variables.erase("OLDPWD");
   state_.arguments = start.arguments;
   state_.arguments_known = start.arguments_known;
   state_.sure_arguments = start.sure_arguments;

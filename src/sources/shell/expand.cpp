@@ -153,6 +153,8 @@ std::optional<ShellText> ShellEvaluator::lookup(const std::string& name) const {
   if (auto own = own_name(name)) return own;
   if (name == "0" && start_.zero) return start_.zero;
   if (name == "PWD" && state_.folder && !state_.variables.contains(name)) return state_.folder;
+  const bool at_start = start_.is_here && !state_.moved && !start_.folder.empty();
+  if (name == "PWD" && at_start && !state_.variables.contains(name)) return ShellText{start_.folder};
   const auto number = small_number(name);
   const bool counts = (number && *number > 0) || name == "#";
   const std::size_t asked = number ? static_cast<std::size_t>(*number) : std::string::npos;

@@ -209,6 +209,9 @@ std::vector<ShellWord> ShellEvaluator::files_matching(const ShellWord& word, con
   std::string path;
   if (names_folder) {
     path = is_beside(folder) ? path_named(folder) : std::string();
+  } else if (!start_.folder.empty()) {
+    path = folder_now();
+    take_default("$PWD", start_.folder, word.begin, TakenWhy::kPlace);
   } else if (state_.moved) {
     const bool own = state_.folder && state_.folder->defaults && state_.folder->defaults->contains("$0");
     path = own ? state_.folder->text : std::string();
@@ -295,9 +298,10 @@ Status ShellEvaluator::change_folder(const std::vector<ShellWord>& words) {
 std::optional<ShellText> ShellEvaluator::printed_place(const std::vector<ShellWord>& words) {
   const std::string& program = words.front().text;
   if (program == "pwd") {
-    if (!state_.folder) return std::nullopt;
+    const bool at_start = start_.is_here && !state_.moved && !start_.folder.empty();
+    if (!state_.folder && !at_start) return std::nullopt;
     const bool physical = words.size() > 1 && words[1].text == "-P";
-    ShellText out = *state_.folder;
+    ShellText out = at_start ? ShellText{start_.folder} : *state_.folder;
     if (physical) out.text = real(out.text);
     return words.size() > 1 && !physical && words[1].text != "-L" ? std::nullopt : std::optional(std::move(out));
   }
