@@ -11,6 +11,7 @@
 #include "src/sources/file_steps.h"
 #include "src/sources/mention_trail.h"
 #include "src/sources/shell/parser.h"
+#include "src/sources/shell/script_word.h"
 
 namespace preflight::sources {
 namespace {
@@ -1170,7 +1171,8 @@ void ShellEvaluator::follow_files(ShellCommand& command, const Node& node) {
     if (auto text = printed_with_holes(command.words)) command.input.push_back(std::move(*text));
   }
   const bool into_file = program == "tee" && command.words.size() == first + 2;
-  const bool keeps = leaves_files_alone(program) || program == "cp" || program == "mv" || program == "install";
+  const bool keeps = leaves_files_alone(program) || program == "cp" || program == "mv" || program == "install" ||
+                     script_word(command.words).has_value();
   for (std::size_t i = first + 1; i < command.words.size() && !keeps; ++i) forget_named(command.words[i].text);
   if (into_file && command.input.size() == 1) keep_written(command.words.back(), command.input.front());
   const bool tee = into_file && command.words.back().unknowns.empty();
@@ -1253,11 +1255,12 @@ bool starts_next_word(const std::vector<ShellWord>& words, std::size_t at) {
 
 void ShellEvaluator::run_file(ShellCommand& command, std::size_t first) {
   const std::string program(base_name(command.words[first].text));
+  const auto script = state_.files.empty() ? std::nullopt : script_word(command.words);
   for (std::size_t i = 0; i < command.words.size() && !state_.files.empty(); ++i) {
     const auto file = state_.files.find(plain_path(command.words[i].text));
     if (file == state_.files.end() || !command.words[i].unknowns.empty()) continue;
     const bool python = program.starts_with("python") && i == first + 1;
-    const bool runs = i == first || starts_next_word(command.words, i) || python;
+    const bool runs = i == first || starts_next_word(command.words, i) || python || i == script;
     if (runs && !command.file) {
       forget_written(file->second);
       command.file = file->second;

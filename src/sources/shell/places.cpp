@@ -17,6 +17,7 @@
 #include "src/sources/programs.h"
 #include "src/sources/shell/evaluator.h"
 #include "src/sources/shell/parser.h"
+#include "src/sources/shell/script_word.h"
 
 namespace preflight::sources {
 namespace {
@@ -411,10 +412,6 @@ std::optional<ShellText> ShellEvaluator::text_beside(const ShellWord& word, std:
   return out;
 }
 
-namespace {
-
-// The word of a command that is a script's file: `bash FILE`, `nohup ./FILE`; none behind options that change what a
-// shell does, or in another place than this.
 std::optional<std::size_t> script_word(const std::vector<ShellWord>& words) {
   constexpr std::array<std::string_view, 16> kAround = {"exec",   "nohup",     "time", "timeout", "nice",    "setsid",
                                                         "stdbuf", "numactl",   "env",  "sudo",    "taskset", "ionice",
@@ -440,6 +437,8 @@ std::optional<std::size_t> script_word(const std::vector<ShellWord>& words) {
   }
   return std::nullopt;
 }
+
+namespace {
 
 // Whether a file that is run by its name is a shell's.
 bool is_shells(const std::string& text, const std::string& path) {
