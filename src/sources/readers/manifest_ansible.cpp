@@ -39,6 +39,21 @@ std::string name_in(std::string_view expression) {
   return std::ranges::all_of(inside, fits) ? std::string(inside) : std::string();
 }
 
+// What {{ NAME | default('text') }} comes to where nothing sets NAME.
+std::optional<std::string> default_in(std::string_view expression) {
+  constexpr std::string_view kFilter = "default(";
+  const auto open = expression.find(kFilter);
+  const auto close = expression.rfind(')');
+  if (open == expression.npos || close == expression.npos) return std::nullopt;
+  const std::string_view inside = expression.substr(open + kFilter.size(), close - open - kFilter.size());
+  const bool quoted = inside.size() > 1 && (inside[0] == '\'' || inside[0] == '"') && inside.back() == inside[0];
+  const std::string_view text = quoted ? inside.substr(1, inside.size() - 2) : inside;
+  const bool plain = text.find_first_of(quoted ? "'\"\\" : "'\"\\ \t") == text.npos;
+  const bool number =
+      !text.empty() && text.find_first_not_of("0123456789") == text.npos && (text[0] != '0' || text.size() == 1);
+  return plain && (quoted || number) ? std::optional(std::string(text)) : std::nullopt;
+}
+
 // Text as it is written: what YAML takes for a number or a flag is printed otherwise.
 bool is_printed_as_written(const YamlNode& value) {
   if (value.kind != YamlNode::kScalar) return false;
@@ -82,7 +97,9 @@ std::optional<ShellText> ManifestReader::of_play(const std::string& expression, 
       return std::nullopt;
     return ShellText{value->text, std::vector<std::size_t>(value->text.size(), offset), {}};
   }
-  return std::nullopt;
+  const auto text = default_in(expression);
+  if (!text) return std::nullopt;
+  return standing_in({*text, std::vector<std::size_t>(text->size(), offset), {}}, name, offset);
 }
 
 }  // namespace preflight::sources

@@ -182,6 +182,42 @@ void ManifestReader::matrix_variables(const YamlNode& job, Values& env) {
   }
 }
 
+// Its rows: of each entry the lists of values crossed. None where a value is no plain one, or one is given for all.
+std::vector<Values> ManifestReader::gitlab_matrix(const YamlNode& job) {
+  const YamlNode* parallel = job_part(job, "parallel", 0);
+  const YamlNode* matrix = is_map(parallel) ? value_of(*parallel, "matrix") : nullptr;
+  std::vector<Values> out;
+  if (!is_list(matrix)) return out;
+  for (const YamlNode* item : matrix->items) {
+    std::vector<Values> rows(1);
+    for (const auto& [name, value] : pairs_of(*item)) {
+      std::vector<const YamlNode*> values(value->items.begin(), value->items.end());
+      if (!is_list(value)) values = {value};
+      if (!is_scalar(name) || !std::ranges::all_of(values, [](const YamlNode* one) { return is_scalar(one); }) ||
+          given_.contains(name->text))
+        return {};
+      std::vector<Values> next;
+      for (const Values& row : rows) {
+        for (const YamlNode* one : values) {
+          if (next.size() >= limits::kMatrixTurns || !spend(row.size() + 1)) return {};
+          next.push_back(row);
+          next.back().insert_or_assign(name->text, tree_.word(*one));
+        }
+      }
+      rows = std::move(next);
+    }
+    if (out.size() + rows.size() > limits::kMatrixTurns) return {};
+    out.insert(out.end(), rows.begin(), rows.end());
+  }
+  return out;
+}
+
+void ManifestReader::gitlab_job(const YamlNode& job, const Around& around) {
+  const std::vector<Values> rows = gitlab_matrix(job);
+  for (const Values& row : rows) gitlab_job(job, around, row);
+  if (rows.empty()) gitlab_job(job, around, {});
+}
+
 // Lines of a script: lists in lists, and what `!reference [JOB, KEY]` names.
 void ManifestReader::script_lines(const YamlNode& node, ShellText& out, int depth) {
   if (beyond(node, depth)) return;
@@ -203,12 +239,13 @@ void ManifestReader::script_lines(const YamlNode& node, ShellText& out, int dept
 }
 
 // before_script and script run in one shell, after_script in another one.
-void ManifestReader::gitlab_job(const YamlNode& job, Around around) {
+void ManifestReader::gitlab_job(const YamlNode& job, Around around, const Values& row) {
   Values written;
   job_variables(*pipeline_, written, 0);
   job_variables(job, written, 0);
+  for (const auto& [name, value] : row) written.insert_or_assign(name, value);
   fill_in(written, around.env);
-  matrix_variables(job, around.env);
+  if (row.empty()) matrix_variables(job, around.env);
   const YamlNode* image = inherited_part(job, "image");
   if (is_map(image)) image = value_of(*image, "name");
   if (is_scalar(image)) {
@@ -223,6 +260,8 @@ void ManifestReader::gitlab_job(const YamlNode& job, Around around) {
     if (job_part(job, key, 0) == nullptr || !around.when.empty()) continue;
     around.when = fmt::format("where `{}` of its job let it", key);
   }
+  for (const auto& [name, value] : row)
+    around.when += fmt::format("{}{}={}", around.when.empty() ? "" : "; ", name, value.text);
   const auto run = [&](std::initializer_list<std::string_view> keys) {
     ShellText script;
     for (const std::string_view key : keys) {

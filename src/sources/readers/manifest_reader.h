@@ -175,7 +175,9 @@ class ManifestReader {
   void fill_in(const Values& written, Values& env) const;
   void matrix_variables(const YamlNode& job, Values& env);
   void script_lines(const YamlNode& node, ShellText& out, int depth);
-  void gitlab_job(const YamlNode& job, Around around);
+  std::vector<Values> gitlab_matrix(const YamlNode& job);
+  void gitlab_job(const YamlNode& job, const Around& around);
+  void gitlab_job(const YamlNode& job, Around around, const Values& row);
 
   // Containers and their variables.
   static RunContext context_of(const Around& around, const std::string& name = {});
