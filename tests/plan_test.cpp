@@ -434,6 +434,15 @@ TEST(Plan, LocalAttentionRunsTheChunkAndRefusesTheKnownMistakes) {
   EXPECT_EQ(plan.kernels[1].cases.front().cache_seqlens,
             (std::vector<std::int64_t>{1, 63, 64, 65, 161, 8192, 8193, 8257}));
   for (const KernelCase& c : plan.kernels[2].cases) EXPECT_TRUE(c.must_fail);
+  // A chunk that is full takes a second: in one piece, and in splits at its edge.
+  std::vector<std::pair<Inputs, bool>> full;
+  for (const PlannedKernel& kernel : plan.kernels) {
+    for (const KernelCase& c : kernel.cases) {
+      const bool is_full = std::ranges::any_of(c.cache_seqlens, [](std::int64_t n) { return n > 0 && n % 8192 == 0; });
+      if (is_full && c.kernel == "local_decode") full.emplace_back(c.inputs, c.kv_splits > 1);
+    }
+  }
+  EXPECT_EQ(full, (std::vector<std::pair<Inputs, bool>>{{Inputs::kMid, false}, {Inputs::kEdge, true}}));
   const Plan other = derive_plan(launch_of(model, {{Field::attention_backend, "triton"}}));
   EXPECT_EQ(other.skipped.front().kernel, "local_decode");
 }

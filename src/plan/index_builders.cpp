@@ -75,6 +75,7 @@ void plan_local_attention(const PlanContext& context, Plan& plan) {
                           fmt::format("{}: layers that see a chunk of {} tokens", pages_text(shape), chunk),
                           std::move(cases)});
   if (shape.page_size == 1) return;
+  std::erase(token_table.cache_seqlens, chunk);  // a full one takes longest and tells no more
   token_table.table = Granularity::kToken;
   token_table.must_fail = true;
   shrunk.shrink_chunk = true;

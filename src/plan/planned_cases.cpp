@@ -13,6 +13,8 @@ namespace {
 constexpr std::int64_t kThreeTiles = 133;
 // Nine pages of more tokens than this take longer to make and to judge than they tell.
 constexpr std::int64_t kWidestOfNine = 128;
+// A window or a chunk of more tokens than this takes seconds in all regimes.
+constexpr std::int64_t kLongSequence = 1025;
 
 std::vector<std::int64_t> reversed(std::vector<std::int64_t> seqlens) {
   std::ranges::reverse(seqlens);
@@ -36,7 +38,6 @@ std::vector<std::int64_t> split_seqlens(std::int64_t page_size) {
 }
 
 std::vector<KernelCase> regime_cases(const KernelCase& base) {
-  constexpr std::int64_t kLongSequence = 1025;
   constexpr std::int64_t kSpareColumns = 3;
   std::vector<KernelCase> cases{base};
   const auto add = [&](Inputs inputs, std::int64_t splits, std::vector<std::int64_t> seqlens) -> KernelCase& {
@@ -50,8 +51,8 @@ std::vector<KernelCase> regime_cases(const KernelCase& base) {
   };
   const bool windowed = base.window >= 0;
   const std::int64_t longest = base.max_seqlen();
-  // Lengths around a wide window take seconds in all regimes. What the window has to do with, those have that look at
-  // its edge or run past it in splits; the others are about numbers and pages, which shorter sequences have, too.
+  // What a wide window has to do with, those have that look at its edge or run past it in splits; the others are about
+  // numbers and pages, which shorter sequences have, too.
   const bool is_wide = base.window > kLongSequence;
   if (is_wide) cases.front().cache_seqlens = {longest};
   const auto brief = is_wide ? edge_seqlens(base.page_size) : base.cache_seqlens;
@@ -79,7 +80,7 @@ std::vector<KernelCase> regime_cases(const KernelCase& base) {
 namespace {
 
 // Around the chunk's edges; a dominant key where it begins, splits; and all within the first chunk, the longest no
-// whole number of pages: where a chunk must not be cut to what is there.
+// whole number of pages: where a chunk must not be cut to what is there. A wide chunk is full in two of them.
 std::vector<KernelCase> local_cases(const KernelCase& shape) {
   KernelCase c = shape;
   constexpr std::int64_t kOtherSplits = 4;
@@ -95,8 +96,12 @@ std::vector<KernelCase> local_cases(const KernelCase& shape) {
     cases.back().seed = cases.size();
     return cases.back();
   };
-  add(Inputs::kEdge, kOtherSplits);
-  add(Inputs::kDrift, kOtherSplits);
+  // Full again, which the second chunk is in the place of the first.
+  KernelCase& edge = add(Inputs::kEdge, kOtherSplits);
+  std::ranges::replace(edge.cache_seqlens, c.chunk, 2 * c.chunk);
+  std::erase(edge.cache_seqlens, c.chunk + 1);
+  KernelCase& drift = add(Inputs::kDrift, kOtherSplits);
+  if (c.chunk > kLongSequence) std::erase(drift.cache_seqlens, c.chunk);
   add(Inputs::kMid, 1).cache_seqlens = {2 * c.page_size + c.page_size / 2, c.page_size + 1};
   return cases;
 }
