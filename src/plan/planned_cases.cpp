@@ -154,9 +154,11 @@ std::vector<KernelCase> mrope_cases(const KernelCase& shape) {
   return {c};
 }
 
+// The last request has no tokens.
 std::vector<KernelCase> index_cases(const KernelCase& shape) {
   KernelCase c = shape;
   c.cache_seqlens = edge_seqlens(c.page_size);
+  c.cache_seqlens.push_back(0);
   return {c};
 }
 
