@@ -25,9 +25,11 @@ bool is_encoder(const LaunchFacts& f) {
   return is_bert(f) || has_class(f.model(), {"Lfm2BidirectionalModel", "EmbeddingGemma2Model"});
 }
 
-// Layers of type DECODER_BIDIRECTIONAL: EmbeddingGemma's.
+// EmbeddingGemma, whose layers have the type DECODER_BIDIRECTIONAL. Releases before 0.5.17 have no word for it.
 bool reads_prompt_both_ways(const LaunchFacts& f) {
-  return f.model().is_embedding_gemma && !f.model().has_architecture("EmbeddingGemma2Model");
+  const ModelFacts& m = f.model();
+  const bool by_config = m.has_architecture("Gemma3TextModel") && m.text("use_bidirectional_attention").truthy();
+  return (m.is_embedding_gemma || by_config) && !m.has_architecture("EmbeddingGemma2Model");
 }
 
 std::optional<Finding> causal_on_xpu(const LaunchFacts& f) {
@@ -96,7 +98,7 @@ std::optional<Finding> causal_on_triton(const LaunchFacts& f) {
 // Its layers have the type that EmbeddingGemma's have.
 std::optional<Finding> gemma_both_ways(const LaunchFacts& f) {
   const bool decodes = has_class(f.model(), {"Gemma3ForCausalLM", "Gemma3ForConditionalGeneration"});
-  if (!decodes || f.model().is_embedding_gemma || !looks_both_ways(f)) return std::nullopt;
+  if (!decodes || !looks_both_ways(f)) return std::nullopt;
   return Finding{.message =
                      fmt::format("--chunked-prefill-size -1 lets triton of SGLang {} show every token of a prompt "
                                  "what stands behind it",
