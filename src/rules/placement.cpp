@@ -363,7 +363,7 @@ std::optional<Finding> unquantised_while_loading(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
   if (!f.is(Field::device, "xpu")) return std::nullopt;
   const bool made_here = f.given(Field::quantization) && has_quantization(m, "fp8") && m.quant_config.is_none();
-  if (!made_here || f.is(Field::load_format, "layered") || f.integer(Field::cpu_offload_gb, 0) > 0) return std::nullopt;
+  if (!made_here || f.is(Field::load_format, "layered")) return std::nullopt;
   ModelFacts stored = m;
   stored.quantization.reset();
   const auto split = plan::weight_split(f.launch());
@@ -371,7 +371,9 @@ std::optional<Finding> unquantised_while_loading(const LaunchFacts& f) {
   const auto before = plan::count_weights(stored, split, files);
   const auto after = plan::estimate_weights(m, split);
   if (!before || !after) return std::nullopt;
-  const double need = static_cast<double>(before->per_rank_bytes);
+  // What is kept in host memory goes there layer by layer, as each is created.
+  const double elsewhere = static_cast<double>(std::max<std::int64_t>(0, f.integer(Field::cpu_offload_gb, 0))) * kGib;
+  const double need = static_cast<double>(before->per_rank_bytes) - elsewhere;
   const double device = static_cast<double>(f.device().memory_mib) * 1024 * 1024;
   if (need <= device) return std::nullopt;
   const bool counted = before->exact && before->from_files;
