@@ -317,7 +317,7 @@ TEST(Suggest, SmallerChunksComeBeforeALargerShare) {
   for (const auto& s : given["suggestions"]) {
     const auto words = s["arguments"].get<Words>();
     EXPECT_EQ(std::ranges::count(words, "--chunked-prefill-size"), 1);
-    EXPECT_THAT(s["gives_up"].dump(), ::testing::Not(HasSubstr("chunks of 2048")));
+    EXPECT_THAT(s["gives_up"].dump(), ::testing::Not(HasSubstr("chunks")));
   }
 }
 

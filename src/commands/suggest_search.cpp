@@ -277,8 +277,9 @@ const std::array<Part, 3>& attentions() {
 
 // More room for the cache, the cheapest first. SGLang keeps back what a chunk of a prompt takes: with smaller chunks
 // its own share grows. Beyond that share the activations lose, and the smallest chunk needs the least of them.
-std::vector<Part> more_room(std::int64_t chunk) {
+std::vector<Part> more_room(const Search& s, std::int64_t chunk) {
   std::vector<Part> out;
+  if (is_given(s, Field::chunked_prefill_size)) chunk = 0;
   constexpr std::array<std::int64_t, 2> kChunks = {4096, 2048};  // SGLang keeps no less back for smaller ones
   for (const std::int64_t size : kChunks) {
     if (chunk <= size) continue;
@@ -312,14 +313,13 @@ std::array<Part, 3> batches(const Search& s, const Split& split) {
   const std::int64_t of_rank = (s.wish.concurrency + replicas - 1) / replicas;
   const std::int64_t each = of_rank * split.attention_dp;
   Part bounded{{"--max-running-requests", std::to_string(each)}};
-  // Room for what their ranks exchange is kept by the largest graph, which 0.5.22 bounds by the requests.
   if (split.attention_dp > 1)
     bounded.gives_up = fmt::format("no more than {} requests at once: less is kept for what the ranks exchange", each);
+  // It is kept by the largest graph, which 0.5.22 bounds by the requests.
   if (split.attention_dp > 1 && s.inputs.release < v0_5(22)) {
-    constexpr std::string_view kLater = "--cuda-graph-max-bs-decode";
-    const bool renamed = args::OptionIndex::of(s.inputs.release).find(kLater) != nullptr;
-    bounded.words.insert(bounded.words.end(),
-                         {renamed ? std::string(kLater) : "--cuda-graph-max-bs", std::to_string(of_rank)});
+    const char* later = "--cuda-graph-max-bs-decode";
+    const bool renamed = args::OptionIndex::of(s.inputs.release).find(later) != nullptr;
+    bounded.words.insert(bounded.words.end(), {renamed ? later : "--cuda-graph-max-bs", std::to_string(of_rank)});
   }
   Part uncached = bounded;
   uncached.words.insert(uncached.words.end(), {"--disable-radix-cache", ""});
@@ -346,7 +346,7 @@ Suggestion made_of(const Search& s, const Split& split, const Choice& choice) {
 // where every form of it is refused.
 bool never_fits(Search& s, const Split& split) {
   const auto all = batches(s, split);
-  const Part room = more_room(0).back();
+  const Part room = more_room(s, 0).back();
   for (const Part* attention : {&attentions().back(), &attentions().front()}) {
     for (const Part* cache : {&caches().back(), &caches().front()}) {
       for (const Part* batch : {&all.front(), &all.back()}) {
@@ -385,7 +385,7 @@ void search_rooms(Search& s, const Split& split, const Part& cache, const Part& 
   const bool most = s.wish.goal == "throughput";
   const bool enough = s.found.size() > before;
   if (enough && !most) return;
-  std::vector<Part> rooms = more_room(chunk);
+  std::vector<Part> rooms = more_room(s, chunk);
   if (split.attention_dp > 1 && batch.words.empty()) rooms.insert(rooms.begin(), batches(s, split)[1]);
   if (enough) std::ranges::reverse(rooms);
   for (const Part& room : rooms) {
@@ -482,7 +482,7 @@ std::optional<Suggestion> with_host_memory(Search& s) {
       return outcome == Outcome::kFound ? std::optional(std::move(c)) : std::nullopt;
     };
     if (auto c = found(plain)) return c;
-    for (const Part& room : more_room(chunk)) {
+    for (const Part& room : more_room(s, chunk)) {
       if (auto c = found(room)) return c;
     }
     return std::nullopt;

@@ -90,6 +90,16 @@ void set_expert_tables(ElementSizes& s, const Value& groups) {
   s.for_outer = 4.0;
 }
 
+// False: there are no groups, and no layer is of any.
+bool set_compressed_sizes(ElementSizes& s, const Value& config) {
+  const Value* groups = config.find("config_groups");
+  if (groups == nullptr || !groups->is_dict() || groups->as_dict().empty()) return false;
+  s.linear = s.experts = compressed(*groups);
+  set_expert_tables(s, *groups);
+  s.exact = groups->as_dict().size() == 1;
+  return true;
+}
+
 // Quark writes the type of its weights out; those of 4 bits have a scale of one byte for a group.
 double of_quark(const Value& config) {
   const Value* all = config.find("global_quant_config");
@@ -190,11 +200,7 @@ ElementSizes element_sizes(const ModelFacts& m) {
     s.linear = s.experts = 1.0 + 1.0 / static_cast<double>(kMxGroup);
     s.exact = false;
   } else if (starts("compressed-tensors")) {
-    const Value* groups = config.find("config_groups");
-    if (groups == nullptr || !groups->is_dict() || groups->as_dict().empty()) return s;  // no layer is of any
-    s.linear = s.experts = compressed(*groups);
-    set_expert_tables(s, *groups);
-    s.exact = groups->as_dict().size() == 1;
+    if (!set_compressed_sizes(s, config)) return s;
   } else {
     s.linear = s.experts = 1.0;
     s.exact = false;
