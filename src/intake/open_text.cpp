@@ -325,19 +325,29 @@ class Literals {
   std::vector<TextPart> parts_;
 };
 
+bool is_of_plain_names(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return is_in_part(c) || c == '_' || c == '.' || c == '-'; });
+}
+
 // "in NAME, which nothing here calls": what a reader says of a program, with names of functions alone.
 bool is_own_sentence(std::string_view part) {
-  constexpr std::array<std::array<std::string_view, 2>, 5> kSentences = {
+  constexpr std::string_view kAs = "as @";
+  constexpr std::string_view kCalls = " calls ";
+  const auto calls = part.find(kCalls);
+  if (part.starts_with(kAs) && calls != std::string_view::npos)
+    return is_of_plain_names(part.substr(kAs.size(), calls - kAs.size())) &&
+           is_of_plain_names(part.substr(calls + kCalls.size()));
+  constexpr std::array<std::array<std::string_view, 2>, 6> kSentences = {
       {{"in ", ", which nothing here calls"},
        {"where ", " is called"},
+       {"where what ", " is handed to calls it"},
        {"where ", ", which the script writes, is started"},
        {"where ", " starts it"},
        {"where what is made of this list is run", ""}}};
   return std::ranges::any_of(kSentences, [&](const auto& ends) {
     if (part.size() < ends[0].size() + ends[1].size() || !part.starts_with(ends[0]) || !part.ends_with(ends[1]))
       return false;
-    const std::string_view name = part.substr(ends[0].size(), part.size() - ends[0].size() - ends[1].size());
-    return std::ranges::all_of(name, [](char c) { return is_in_part(c) || c == '_' || c == '.' || c == '-'; });
+    return is_of_plain_names(part.substr(ends[0].size(), part.size() - ends[0].size() - ends[1].size()));
   });
 }
 

@@ -362,11 +362,21 @@ Val Follower::call_native(const std::string& name, const Object& callee, Argumen
       if (auto out = path_method(name.substr(13), self, a)) return *out;
     }
     if (auto out = ipython(name, a)) return *out;
+    if (name == "ray.options") return callee.bound[0];
+    if (auto out = server_args_call(name, callee, a)) return *out;
+    if (auto out = start_sh(name, callee, a)) return *out;
     if (auto out = parser_call(name, callee, a)) return *out;
     if (auto out = workers(name, callee, a)) return *out;
     return unclear();
   }
+  if (name.starts_with("str.") && !a.values.empty() && a.values[0].is(Kind::kText)) {  // str.lower(x)
+    const Val self = a.values[0];
+    a.values.erase(a.values.begin());
+    return text_method(name.substr(4), self, a);
+  }
   if (auto out = start(name, a)) return *out;
+  if (auto out = server_args_call(name, callee, a)) return *out;
+  if (auto out = start_sh(name, callee, a)) return *out;
   if (name.find('.') == std::string::npos) {
     if (auto out = builtin(name, a)) return *out;
   }

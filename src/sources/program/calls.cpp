@@ -20,9 +20,9 @@ constexpr std::array<std::string_view, 16> kSpeaking = {
 
 // Last names of calls that start what they are given, whosever they are: a session of nox, a context of invoke, a
 // client of ssh.
-constexpr std::array<std::string_view, 12> kStarting = {"run",    "run_always", "run_install",  "sudo",
-                                                        "local",  "exec",       "exec_command", "spawn",
-                                                        "system", "check_call", "check_output", "Popen"};
+constexpr std::array<std::string_view, 13> kStarting = {"run",        "run_always",   "run_install",  "sudo",  "Task",
+                                                        "local",      "exec",         "exec_command", "spawn", "system",
+                                                        "check_call", "check_output", "Popen"};
 
 constexpr std::size_t kFileSteps = 200;  // to look for a file
 
@@ -47,6 +47,7 @@ Val Follower::call(const Val& callee, Arguments& a) {
     case Kind::kNative:
       return call_native(callee.object->name, *callee.object, a);
     case Kind::kInstance:
+      if (callee.object->name == kShCommand) return *start_sh(kShCommand, *callee.object, a);
       if (callee.object->of != nullptr) {
         bool open = false;
         const Val* own = class_member(callee.object->of, "__call__", open);
@@ -101,6 +102,8 @@ void Follower::bind_parameters(const std::vector<Parameter>& parameters, Argumen
       into = given(one);
     } else if (const auto fallback = function->keys.find("=" + one.name); fallback != function->keys.end()) {
       into = fallback->second;
+    } else if (!function->altered.empty()) {
+      into = given(one);  // by what its decorator made of it
     } else {
       throw Thrown{instance("TypeError"), a.at};
     }
@@ -189,7 +192,9 @@ Val Follower::call_function(Object* function, Arguments& a) {
   bind_parameters(parameters, a, original, locals);
   const bool unclear = !original->altered.empty() && !original->altered.starts_with("context") &&
                        !original->altered.starts_with("asynccontext");
-  if (unclear) conditions_.push_back(fmt::format("as @{} calls {}", original->altered, original->name));
+  if (unclear)
+    conditions_.push_back(
+        fmt::format("as @{} calls {}", original->altered.substr(0, original->altered.find('(')), original->name));
   const std::size_t depth = conditions_.size();
   try {
     Val out = body_value(original, locals, original);
@@ -366,7 +371,9 @@ Val Follower::names_of(const Val& owner) {
 // What nothing is known of may change what it is given, and what that holds.
 void Follower::handed_over(const Val& v, const std::string& to, std::size_t at, int depth) {
   const bool changes = v.sequence() || v.is(Kind::kDict) || v.is(Kind::kInstance) || v.is(Kind::kClass);
+  if (v.is(Kind::kFunction)) (v.object->bases.empty() ? v.object : v.object->bases[0])->handed = true;
   if (v.object == nullptr || depth > 4 || v.object == environ_ || !changes) return;
+  hand_args(v);
   const std::string_view what = v.sequence() ? "a list" : v.is(Kind::kDict) ? "a dictionary" : "an object";
   const std::string why = fmt::format("{} is handed to {} at line {}, which may change it", what, to, line(at));
   const Content held = v.object->now;
@@ -397,10 +404,7 @@ Val Follower::with_others(const Val& command, const Arguments& a, const std::str
   if (std::ranges::none_of(a.values, adds) && (args == nullptr || !adds(*args))) return command;
   std::vector<Val> words = command.object->now.items;
   words.push_back(unknown(fmt::format("{} at line {} may add words to it", to, line(a.at)), a.at, true));
-  ++quiet_;
-  Val out = list_of(std::move(words), command.kind);
-  --quiet_;
-  return out;
+  return list_aside(std::move(words), command.kind);
 }
 
 // V1Container(image=…, command=[…], args=[…]): the words of a container.
@@ -412,9 +416,7 @@ bool Follower::started_in_container(Arguments& a, const std::string& to) {
   if (!lists || image == nullptr) return false;
   std::vector<Val> words = command->object->now.items;
   if (args != nullptr) words.insert(words.end(), args->object->now.items.begin(), args->object->now.items.end());
-  ++quiet_;
-  const Val all = list_of(std::move(words));
-  --quiet_;
+  const Val all = list_aside(std::move(words));
   if (!names_server(all)) return false;
   for (const Val* one : {command, args}) {
     if (one != nullptr) used_.insert(one->object);
@@ -440,10 +442,19 @@ Val Follower::call_unknown(const Val& callee, Arguments& a) {
   ++doubts_;
   const bool starts = runs_a_text(name) || std::find(kStarting.begin(), kStarting.end(), last) != kStarting.end();
   if (starts && start_unknown(name, a)) return out;
+  const bool runs = last == "run_in_executor" && a.values.size() > 1 && a.values[1].is(Kind::kFunction);
+  if (runs) {  // (executor, function, *arguments)
+    Arguments inner = a;
+    inner.values.erase(inner.values.begin(), inner.values.begin() + 2);
+    (void)call(a.values[1], inner);
+    return out;
+  }
   if (last == "popen_launch_server" && callee.is(Kind::kUnknown)) tell_other_server(name + " is not followed", a);
   if (callee.is(Kind::kUnknown) && callee.object != nullptr)  // a method that nothing is known of
     handed_over({.kind = Kind::kInstance, .object = callee.object}, name, a.at);
+  const bool reads = callee.is(Kind::kNative) && callee.object->name.starts_with("sglang.");
   const auto each = [&](const Val& v) {
+    if (reads && made_args(v) != nullptr) return;  // SGLang's own functions leave them
     if (!names_server(v)) return handed_over(v, name, a.at);
     Arguments words = a;
     words.values = {with_others(v, a, name)};
@@ -513,9 +524,15 @@ std::optional<std::vector<Val>> Follower::items_of(const Val& v, std::size_t at)
     for (std::size_t i = 0; i < v.text->text.size(); ++i) out.push_back(text(sources::slice(*v.text, i, i + 1)));
     return out;
   }
-  if (v.is(Kind::kClass)) {  // of an Enum
+  const bool named_tuple =
+      v.is(Kind::kInstance) && v.object->of != nullptr && v.object->now.open.empty() &&
+      std::ranges::any_of(v.object->of->bases, [](const Object* base) { return base->name.ends_with("NamedTuple"); });
+  if (named_tuple) {
+    std::vector<std::pair<std::string, Val>> fields;
+    dataclass_fields(v.object->of, fields);
     std::vector<Val> out;
-    return std::nullopt;
+    for (const auto& [name, fallback] : fields) out.push_back(v.object->now.names[name]);
+    return out;
   }
   (void)at;
   return std::nullopt;

@@ -469,6 +469,14 @@ bool Follower::is_plain_base(const Object* type) {
   return type->statement == nullptr && (kPlain.contains(type->name) || type->name.ends_with("Error"));
 }
 
+// class NAME(threading.Thread): its start() runs its run().
+static bool is_worker(const Object* type) {
+  return std::ranges::any_of(type->bases, [](const Object* base) {
+    return base->name == "threading.Thread" || base->name == "multiprocessing.Process" ||
+           base->name == "multiprocessing.context.Process";
+  });
+}
+
 // nullptr where no class that is known has it; `unclear` where one that is not may.
 const Val* Follower::class_member(const Object* type, const std::string& name, bool& unclear, int depth) const {
   if (depth > 20) return nullptr;
@@ -539,6 +547,9 @@ Val Follower::instance_attribute(const Val& base, const std::string& name, const
     const std::string why = fmt::format("{} may be set by what is not known here", name);
     return lost_attribute(object->now.open.empty() ? why : object->now.open, name, e);
   }
+  if (name == "start" && is_worker(object->of)) {
+    if (const Val* run = class_member(object->of, "run", open)) return bound_member(*run, base, object->of, e);
+  }
   ++doubts_;
   Val out = unclear(e);
   const bool plain = object->name == "super" ? is_plain_base(object->of) : !open && object->of->statement != nullptr;
@@ -558,7 +569,8 @@ Val Follower::lost_attribute(const std::string& why, const std::string& name, co
 // Actors and deployments: f.remote(…) and D.bind(…) are calls that Ray's workers make.
 static bool handed_to_ray(const Object* object, std::string_view name) {
   const std::string& by = object->altered;
-  return (name == "remote" || name == "bind") && (by.starts_with("ray.remote") || by.starts_with("serve.deployment"));
+  return (name == "remote" || name == "bind" || name == "options") &&
+         (by.starts_with("ray.remote") || by.starts_with("serve.deployment"));
 }
 
 Val Follower::attribute(const Val& base, const std::string& name, const Expr& e) {
@@ -570,6 +582,8 @@ Val Follower::attribute(const Val& base, const std::string& name, const Expr& e)
       bool open = false;
       const Val* member = class_member(base.object, name, open);
       if (member == nullptr && handed_to_ray(base.object, name)) return base;
+      if (member == nullptr && name == "options" && handed_to_ray(base.object, "remote"))
+        return method("ray.options", base);
       if (member == nullptr) return name == "__dict__" ? names_of(base) : unclear(e);
       if (open && !member->is(Val::Kind::kFunction))
         return lost_attribute(fmt::format("{} may be set by what is not known here", name), name, e);
@@ -613,6 +627,7 @@ Val Follower::attribute(const Val& base, const std::string& name, const Expr& e)
       if (name == "__name__") return text(base.object->name, e.begin);
       if (handed_to_ray(base.object, name) || (base.object->of != nullptr && handed_to_ray(base.object->of, name)))
         return base;
+      if (name == "options" && handed_to_ray(base.object, "remote")) return method("ray.options", base);
       return method("function." + name, base);
     }
     default:

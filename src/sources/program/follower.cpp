@@ -71,6 +71,7 @@ Result<bool> Follower::run() {
   try {
     (void)run(program_.body);
     unfinished();
+    left_server_args();
     left_lists();
   } catch (const Exhausted& spent) {
     return failure(spent.why);
@@ -949,10 +950,13 @@ void Follower::unfinished() {
     for (std::size_t i = 0; i < functions_.size(); ++i) {
       Object* function = functions_[i];
       const bool called_here = callers.contains(function->name);
-      if (function->called || !starting.contains(function->name) || (outermost && called_here)) continue;
+      const bool handed = function->called && function->handed;
+      if ((function->called && !handed) || !starting.contains(function->name) || (outermost && called_here)) continue;
+      const std::string& name = function->name;
       follow_alone(function, function->of,
-                   called_here ? fmt::format("where {} is called", function->name)
-                               : fmt::format("in {}, which nothing here calls", function->name));
+                   handed        ? fmt::format("where what {} is handed to calls it", name)
+                   : called_here ? fmt::format("where {} is called", name)
+                                 : fmt::format("in {}, which nothing here calls", name));
       read();
     }
   }

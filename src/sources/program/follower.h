@@ -225,6 +225,13 @@ class Follower {
   bool json_text(const Val& v, bool compact, ShellText& out, std::size_t at, int depth);
   std::optional<Val> iteration(const std::string& name, Arguments& a);
   std::optional<Val> workers(const std::string& name, const Object& callee, Arguments& a);
+  Val worker(const std::string& name, const Arguments& a);
+  void run_worker(const Object& worker, const Arguments& a);
+  [[nodiscard]] Arguments arguments_in(const Val* args, const Val* keys, const Arguments& a);
+  Val replaced(const Val& object, Arguments& a);
+  Val fields_of(const Val& object, std::size_t at);
+  Val run_as_command(const Val& function, const Arguments& a);
+  std::optional<Val> pool_call(const std::string& name, Arguments& a);
   std::optional<Val> parser_call(const std::string& name, const Object& callee, Arguments& a);
   void add_option(Object* parser, Arguments& a);
   Val parsed_options(Object* parser);
@@ -235,29 +242,56 @@ class Follower {
   // --- launches (starts.cpp) ---
   std::optional<Val> start(const std::string& name, Arguments& a);
   std::optional<Val> start_process(const std::string& name, Arguments& a);
+  void start_popen(const Val& args, bool in_shell, Arguments& a);
+  Val list_aside(std::vector<Val> items, Val::Kind kind = Val::Kind::kList);
+  Val run_by(const Val& program, std::vector<Val> words);
   std::optional<Val> start_by_words(const std::string& name, Arguments& a);
-  std::optional<Val> start_server(const std::string& name, Arguments& a);
-  Val prepared(const Val& words, Arguments& a);
-  void start_prepared(Arguments& a);
-  void start_arguments(const Val& all, Arguments& a);
+  std::optional<Val> start_pexpect(const std::string& name, Arguments& a);
+  static constexpr const char* kShCommand = "sh.command";  // that the library sh made
+  std::vector<Val> words_of_sh(const Arguments& a, std::string& changed);
+  std::optional<Val> start_sh(const std::string& name, const Object& callee, Arguments& a);
   std::optional<Val> run_module(const std::string& name, Arguments& a);
-  static constexpr const char* kServersWords = "the server's words";  // of ServerArgs, and of what a parser read
-  void tell_other_server(const std::string& what, const Arguments& a);
   [[nodiscard]] static bool is_sglangs(std::string_view name);
   [[nodiscard]] static bool runs_a_text(std::string_view name);
   bool start_unknown(const std::string& name, Arguments& a);
   void start_shell(const Val& text, Arguments& a);
   void start_words(const Val& words, Arguments& a, std::size_t drop = 0);
-  void test_server(Arguments& a);
-  void engine(Arguments& a);
-  void option(const std::string& name, const Val& v, std::size_t at, std::vector<ShellWord>& words,
-              RunContext& context);
   void add_word(const Val& v, std::vector<ShellWord>& out, RunContext& context, bool texts_alone);
   [[nodiscard]] ShellWord word(const ShellText& text, const Val& v, std::size_t at) const;
   RunContext context(Arguments& a);
   void environment(const Val& dict, RunContext& context, bool inherits_program);
   [[nodiscard]] bool names_server(const Val& v, int depth = 0) const;
   void left_lists();
+
+  // --- SGLang's own calls (server_args.cpp) ---
+  static constexpr const char* kServersWords = "the server's words";  // of ServerArgs, and of what a parser read
+  struct MadeArgs {
+    Object* object;
+    Arguments call;                      // but for its keywords, which the object holds
+    std::optional<RunContext> where;     // none: no launch by itself
+    std::optional<Content> handed = {};  // as it was before something unknown got it
+    bool started = false;
+  };
+  std::optional<Val> start_server(const std::string& name, Arguments& a);
+  void engine(Arguments& a);
+  void test_server(Arguments& a);
+  void tell_other_server(const std::string& what, const Arguments& a);
+  void keyword_arguments(const Arguments& a, RunContext where);
+  [[nodiscard]] std::size_t keyword_place(const std::string& name, const Val& v, std::size_t call) const;
+  void option(const std::string& name, const Val& v, std::size_t at, std::vector<ShellWord>& words,
+              RunContext& context);
+  Val server_args(const Arguments& a);
+  Val prepared(const Val& words, const Arguments& a);
+  Val prepared_of_options(const Val& options, const Arguments& a);
+  MadeArgs* made_args(const Val& v);
+  std::optional<Val> copied_args(const Val& v, const Arguments& changes);
+  std::optional<Val> server_args_call(const std::string& name, const Object& callee, Arguments& a);
+  void tell_late(const std::string& name, const Val& v, const Arguments& a, RunContext& where) const;
+  void start_made(const MadeArgs& made, const Content& content, RunContext where);
+  void start_prepared(Arguments& a);
+  void start_arguments(const Val& all, const Arguments& a, RunContext where);
+  void hand_args(const Val& v);
+  void left_server_args();
 
   // --- IPython (ipython.cpp) ---
   struct LineField {
@@ -327,6 +361,8 @@ class Follower {
   std::vector<Object*> classes_;
   std::vector<std::pair<Object*, std::size_t>> named_lists_;  // that name a server, and where
   std::set<Object*> used_;                                    // of them
+  std::vector<MadeArgs> made_;                                // in their order
+  std::set<std::size_t> started_at_;                          // where those of them that a server was given were made
   std::set<std::string> once_;
   std::deque<Program> fields_;  // of lines of IPython: what is followed points into them
   std::vector<Val>* yields_ = nullptr;

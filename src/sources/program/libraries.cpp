@@ -283,84 +283,95 @@ std::optional<Val> Follower::iteration(const std::string& name, Arguments& a) {
 
 // --- threads, processes, pools ---
 
+// What args= and kwargs= hand on.
+Arguments Follower::arguments_in(const Val* args, const Val* keys, const Arguments& a) {
+  Arguments out;
+  out.at = a.at;
+  out.end = a.end;
+  out.call = a.call;
+  const Val lost = unknown("what the worker is given is not known here", a.at, true);
+  if (args != nullptr && !args->is(Kind::kNone)) out.values = items_of(*args, a.at).value_or(std::vector<Val>{lost});
+  if (keys == nullptr || keys->is(Kind::kNone)) return out;
+  const bool known = keys->is(Kind::kDict) && keys->object->now.open.empty();
+  if (!known) out.more.push_back(lost);
+  if (!keys->is(Kind::kDict)) return out;
+  for (const auto& [key, v] : keys->object->now.pairs) {
+    if (key.known_text()) out.keys.emplace_back(key.text->text, v);
+  }
+  return out;
+}
+
+// Thread(group, target, name, args, kwargs), as Process; Timer(interval, function, args, kwargs).
+Val Follower::worker(const std::string& name, const Arguments& a) {
+  Val out = instance("worker");
+  const bool timer = name == "threading.Timer";
+  const auto take = [&](std::size_t place, std::string_view key, const char* as) {
+    if (const Val* v = a.argument(place, key)) out.object->keys[as] = *v;
+  };
+  take(1, timer ? "function" : "target", "target");
+  take(timer ? 2 : 3, "args", "args");
+  take(timer ? 3 : 4, "kwargs", "kwargs");
+  return out;
+}
+
+void Follower::run_worker(const Object& worker, const Arguments& a) {
+  const auto given = [&](const char* name) {
+    const auto it = worker.keys.find(name);
+    return it == worker.keys.end() ? nullptr : &it->second;
+  };
+  const Val* target = given("target");
+  if (target == nullptr) return;
+  Arguments inner = arguments_in(given("args"), given("kwargs"), a);
+  ++tries_;  // what fails in a thread ends that thread alone
+  try {
+    (void)call(*target, inner);
+  } catch (const Thrown&) {
+  }
+  --tries_;
+}
+
+std::optional<Val> Follower::pool_call(const std::string& name, Arguments& a) {
+  const bool applies = name == "pool.apply" || name == "pool.apply_async";
+  if ((name == "pool.submit" || applies) && !a.values.empty()) {
+    Arguments inner = a;
+    inner.values.erase(inner.values.begin());
+    if (applies) inner = arguments_in(a.argument(1, "args"), a.argument(2, "kwds"), a);
+    (void)call(a.values[0], inner);
+    return instance("future");
+  }
+  const bool maps = name == "pool.map" || name == "pool.imap" || name == "pool.starmap";
+  if (!maps || a.values.size() != 2)
+    return name.starts_with("pool.") || name.starts_with("future.") ? std::optional(unclear(a.at, a.end))
+                                                                    : std::nullopt;
+  const auto items = items_of(a.values[1], a.at);
+  if (!items) return std::nullopt;
+  std::vector<Val> out;
+  for (const Val& item : *items) {
+    Arguments inner;
+    inner.at = a.at;
+    inner.end = a.end;
+    inner.values = {item};
+    if (name == "pool.starmap") inner.values = items_of(item, a.at).value_or(std::vector<Val>{item});
+    out.push_back(call(a.values[0], inner));
+  }
+  return list_of(std::move(out));
+}
+
 std::optional<Val> Follower::workers(const std::string& name, const Object& callee, Arguments& a) {
-  const bool worker = name == "threading.Thread" || name == "multiprocessing.Process" || name == "threading.Timer" ||
-                      name.ends_with(".Process");
   if (callee.bound.empty()) {
-    if (worker) {
-      Val out = instance("worker");
-      for (const auto& [key, v] : a.keys) out.object->keys[key] = v;
-      return out;
-    }
+    const bool one = name == "threading.Thread" || name == "threading.Timer" || name.ends_with(".Process");
+    if (one) return worker(name, a);
     if (name.ends_with("ThreadPoolExecutor") || name.ends_with("ProcessPoolExecutor") || name.ends_with("Pool"))
       return instance("pool");
     if (name.ends_with("get_context")) return native("multiprocessing");
     return std::nullopt;
   }
-  const Val& self = callee.bound[0];
   if (name == "worker.start" || name == "worker.run") {
-    const auto target = self.object->keys.find("target");
-    if (target == self.object->keys.end()) return none();
-    Arguments inner;
-    inner.at = a.at;
-    inner.end = a.end;
-    inner.call = a.call;
-    if (const auto args = self.object->keys.find("args"); args != self.object->keys.end()) {
-      const auto items = items_of(args->second, a.at);
-      inner.values =
-          items ? *items : std::vector<Val>{unknown("what the thread is given is not known here", a.at, true)};
-    }
-    if (const auto keys = self.object->keys.find("kwargs");
-        keys != self.object->keys.end() && keys->second.is(Kind::kDict)) {
-      for (const auto& [key, v] : keys->second.object->now.pairs) {
-        if (key.known_text()) inner.keys.emplace_back(key.text->text, v);
-      }
-    }
-    // What fails in a thread ends that thread alone.
-    ++tries_;
-    try {
-      (void)call(target->second, inner);
-    } catch (const Thrown&) {
-    }
-    --tries_;
+    run_worker(*callee.bound[0].object, a);
     return none();
   }
   if (name == "worker.join" || name == "worker.is_alive" || name == "worker.daemon") return unclear(a.at, a.end);
-  if ((name == "pool.submit" || name == "pool.apply" || name == "pool.apply_async") && !a.values.empty()) {
-    Arguments inner = a;
-    inner.values.erase(inner.values.begin());
-    if (name != "pool.submit") {
-      inner.keys.clear();
-      inner.values.clear();
-      if (const Val* args = a.argument(1, "args"); args != nullptr)
-        inner.values =
-            items_of(*args, a.at)
-                .value_or(std::vector<Val>{unknown("what the worker is given is not known here", a.at, true)});
-      if (const Val* keys = a.argument(2, "kwds"); keys != nullptr && keys->is(Kind::kDict)) {
-        for (const auto& [key, v] : keys->object->now.pairs) {
-          if (key.known_text()) inner.keys.emplace_back(key.text->text, v);
-        }
-      }
-    }
-    (void)call(a.values[0], inner);
-    return instance("future");
-  }
-  if ((name == "pool.map" || name == "pool.imap" || name == "pool.starmap") && a.values.size() == 2) {
-    const auto items = items_of(a.values[1], a.at);
-    if (!items) return std::nullopt;
-    std::vector<Val> out;
-    for (const Val& item : *items) {
-      Arguments inner;
-      inner.at = a.at;
-      inner.end = a.end;
-      inner.values = {item};
-      if (name == "pool.starmap") inner.values = items_of(item, a.at).value_or(std::vector<Val>{item});
-      out.push_back(call(a.values[0], inner));
-    }
-    return list_of(std::move(out));
-  }
-  if (name.starts_with("pool.") || name.starts_with("future.")) return unclear(a.at, a.end);
-  return std::nullopt;
+  return pool_call(name, a);
 }
 
 // --- argparse ---
@@ -460,10 +471,7 @@ Val Follower::servers_words(const Object* parser, const Val* given, std::size_t 
       dropping = own != parser->keys.end() && own->second.integer != 0 && word.find('=') == word.npos;
     if (own == parser->keys.end() && !dropping) words.push_back(item);
   }
-  ++quiet_;
-  Val out = list_of(std::move(words));
-  --quiet_;
-  return out;
+  return list_aside(std::move(words));
 }
 
 std::optional<Val> Follower::parser_call(const std::string& name, const Object& callee, Arguments& a) {
@@ -510,10 +518,64 @@ std::optional<Val> Follower::parser_call(const std::string& name, const Object& 
   return unclear(a.at, a.end);
 }
 
+// typer.run(function), fire.Fire(function): what it is given where nobody gives an option.
+Val Follower::run_as_command(const Val& function, const Arguments& a) {
+  Arguments options;
+  options.at = a.at;
+  options.end = a.end;
+  options.call = a.call;
+  const Object* own = function.object->bases.empty() ? function.object : function.object->bases[0];
+  if (own->statement == nullptr) return unclear(a.at, a.end);
+  for (const Parameter& one : own->statement->parameters) {
+    const auto fallback = own->keys.find("=" + one.name);
+    if (one.stars > 0 || source_.given.contains(one.name) || fallback == own->keys.end()) continue;
+    options.keys.emplace_back(one.name, take_default(one.name, fallback->second, a.at));
+  }
+  options.more = {unknown("", a.at)};
+  return call(function, options);
+}
+
+// --- dataclasses ---
+
+// dataclasses.replace(object, …)
+Val Follower::replaced(const Val& object, Arguments& a) {
+  Object* type = object.object->of;
+  std::vector<std::pair<std::string, Val>> fields;
+  dataclass_fields(type, fields);
+  Arguments all = a;
+  all.values.clear();
+  for (const auto& [name, fallback] : fields) {
+    const auto it = object.object->now.names.find(name);
+    if (a.key(name) == nullptr && it != object.object->now.names.end()) all.keys.emplace_back(name, it->second);
+  }
+  if (!object.object->now.open.empty()) return unclear(a.at, a.end);
+  return instantiate(type, all);
+}
+
+// dataclasses.fields(object): of each its name.
+Val Follower::fields_of(const Val& object, std::size_t at) {
+  std::vector<std::pair<std::string, Val>> fields;
+  dataclass_fields(object.object->of, fields);
+  std::vector<Val> out;
+  for (const auto& [name, fallback] : fields) {
+    Val one = instance("types.SimpleNamespace");
+    one.object->now.names["name"] = text(name, at);
+    one.object->now.open = "what a field is but its name is not followed";
+    out.push_back(std::move(one));
+  }
+  return list_of(std::move(out), Kind::kTuple);
+}
+
 // --- the rest ---
 
 std::optional<Val> Follower::library(const std::string& name, const Object& callee, Arguments& a) {
   if (name == "sys.exit" || name == "os._exit" || name == "os.abort") throw Thrown{instance("SystemExit"), a.at};
+  const bool runs_function = name == "typer.run" || name == "fire.Fire";
+  if (runs_function && a.values.size() == 1 && a.values[0].is(Kind::kFunction)) return run_as_command(a.values[0], a);
+  if ((name == "typer.Option" || name == "typer.Argument") && !a.values.empty()) {
+    const bool required = shown(a.values[0].begin, a.values[0].end) == "...";
+    return required ? unknown("it is given where the program is started", a.at) : a.values[0];
+  }
   if (name == "argparse.ArgumentParser") {
     Val out = instance(name);
     const bool more = a.key("parents") != nullptr || a.key("argument_default") != nullptr || !a.more.empty();
@@ -614,11 +676,26 @@ std::optional<Val> Follower::library(const std::string& name, const Object& call
       name == "asyncio.ensure_future" || name == "asyncio.shield" || name == "typing.cast")
     return a.values.empty() ? none() : a.values[name == "typing.cast" ? a.values.size() - 1 : 0];
   if (name == "asyncio.gather") return list_of(a.values);
+  if (name == "asyncio.to_thread" && !a.values.empty()) {
+    Arguments inner = a;
+    inner.values.erase(inner.values.begin());
+    return call(a.values[0], inner);
+  }
+  if (name == "ray.remote" && a.values.size() == 1 &&
+      (a.values[0].is(Kind::kClass) || a.values[0].is(Kind::kFunction))) {
+    a.values[0].object->altered = name;
+    return a.values[0];
+  }
   if (name == "dataclasses.field") {
     Val out = instance(name);
     for (const auto& [key, v] : a.keys) out.object->keys[key] = v;
     return out;
   }
+  if (name == "dataclasses.dataclass" && a.values.empty() && a.key("init") == nullptr && a.more.empty())
+    return native(name);
+  const bool own_instance = !a.values.empty() && a.values[0].is(Kind::kInstance) && a.values[0].object->of != nullptr;
+  if (name == "dataclasses.replace" && own_instance && a.values.size() == 1) return replaced(a.values[0], a);
+  if (name == "dataclasses.fields" && own_instance) return fields_of(a.values[0], a.at);
   if (name == "dataclasses.asdict" && a.values.size() == 1 && a.values[0].is(Kind::kInstance) &&
       a.values[0].object->of != nullptr) {
     Val out = {.kind = Kind::kDict, .object = make()};

@@ -13,7 +13,6 @@ namespace {
 
 using Kind = Val::Kind;
 
-bool is_many(const Val& v) { return v.is(Kind::kUnknown) && v.mystery->many; }
 std::string_view last_name(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 
 // "<checkpoint_path>", as pages write what their reader puts in.
@@ -30,13 +29,14 @@ bool is_one_of(std::string_view word, const std::array<std::string_view, N>& lis
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
+bool is_many(const Val& v) { return v.is(Kind::kUnknown) && v.mystery->many; }
+
 constexpr std::size_t kStartSteps = 200;  // to look at what is started, and to keep it
 
 constexpr std::array<std::string_view, 5> kProcesses = {"subprocess.run", "subprocess.Popen", "subprocess.call",
                                                         "subprocess.check_call", "subprocess.check_output"};
-constexpr std::array<std::string_view, 6> kShells = {
-    "os.system",    "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput", "asyncio.create_subprocess_shell",
-    "pexpect.spawn"};
+constexpr std::array<std::string_view, 5> kShells = {"os.system", "os.popen", "subprocess.getoutput",
+                                                     "subprocess.getstatusoutput", "asyncio.create_subprocess_shell"};
 
 }  // namespace
 
@@ -198,67 +198,97 @@ std::optional<Val> Follower::start_process(const std::string& name, Arguments& a
   if (!is_one_of(name, kProcesses)) return std::nullopt;
   const Val* args = a.argument(0, "args");
   if (args == nullptr) return std::nullopt;
+  ++doubts_;
   const Val* shell = a.key("shell");
   const auto in_shell = shell == nullptr ? std::optional(false) : truth(*shell);
-  ++doubts_;
-  if (args->sequence() && in_shell == std::optional(true)) {
-    if (names_server(*args)) used_.insert(args->object);
-    const auto& words = args->object->now.items;
-    if (!words.empty() && words[0].is(Kind::kText) && names_server(words[0])) {
-      start_shell(words[0], a);  // the whole command; what stands behind it are its arguments
-    } else if (names_server(*args) && quiet_ == 0) {
-      finder_.note(
-          {"SH004", "a list with shell=True runs its first word alone: the launch here never starts", args->begin});
-    }
-  } else if (args->sequence()) {
-    start_words(*args, a);
-  } else if (args->is(Kind::kText) && in_shell != std::optional(false)) {
-    start_shell(*args, a);
-  }
+  const std::size_t outer = conditions_.size();
+  if (!in_shell)
+    conditions_.push_back(
+        fmt::format("where shell={} is {}", shown(shell->begin, shell->end), args->is(Kind::kText) ? "true" : "false"));
+  start_popen(*args, in_shell.value_or(args->is(Kind::kText)), a);
+  conditions_.resize(outer);
   return instance("subprocess.process");
+}
+
+// As Popen(args, shell=…, executable=…) starts it.
+void Follower::start_popen(const Val& args, bool in_shell, Arguments& a) {
+  const Val* other = a.argument(2, "executable");
+  const Val* program = other == nullptr || other->is(Kind::kNone) ? nullptr : other;
+  if (args.sequence()) {
+    if (names_server(args)) used_.insert(args.object);
+    const std::vector<Val> words = args.object->now.items;
+    if (!in_shell) return start_words(program == nullptr ? args : run_by(*program, words), a);
+    if (!words.empty() && words[0].is(Kind::kText) && names_server(words[0])) {
+      start_popen(words[0], true, a);  // the whole command; what stands behind it are its arguments
+    } else if (names_server(args) && quiet_ == 0) {
+      finder_.note(
+          {"SH004", "a list with shell=True runs its first word alone: the launch here never starts", args.begin});
+    }
+  } else if (args.is(Kind::kText) && in_shell) {
+    if (program == nullptr) return start_shell(args, a);
+    start_words(list_aside({*program, text("-c", a.at), args}), a);
+  } else if (names_server(args) && quiet_ == 0) {
+    finder_.note(
+        {"SH004", "a text without shell=True is the name of a program: the launch here never starts", args.begin});
+  }
+}
+
+// A list that is no list of the program's own.
+Val Follower::list_aside(std::vector<Val> items, Kind kind) {
+  ++quiet_;
+  Val out = list_of(std::move(items), kind);
+  --quiet_;
+  return out;
+}
+
+// What is executed is `program`; the first word is only what it is told its name is.
+Val Follower::run_by(const Val& program, std::vector<Val> words) {
+  if (words.empty() || is_many(words.front())) return list_aside(std::move(words));
+  words.front() = program;
+  return list_aside(std::move(words));
 }
 
 // os.exec…, os.spawn…, asyncio.create_subprocess_exec: words one by one, or a list.
 std::optional<Val> Follower::start_by_words(const std::string& name, Arguments& a) {
   struct Call {
     std::string_view name;
-    std::size_t before;  // arguments in front of the words
+    std::size_t before;  // arguments in front of the words; the last of them is the program
     bool list;
     bool environment;
     bool ends;
   };
-  constexpr std::array<Call, 14> kCalls = {{{"asyncio.create_subprocess_exec", 0, false, false, false},
-                                            {"os.execl", 1, false, false, true},
-                                            {"os.execlp", 1, false, false, true},
-                                            {"os.execle", 1, false, true, true},
-                                            {"os.execlpe", 1, false, true, true},
-                                            {"os.execv", 1, true, false, true},
-                                            {"os.execvp", 1, true, false, true},
-                                            {"os.execve", 1, true, true, true},
-                                            {"os.execvpe", 1, true, true, true},
-                                            {"os.spawnlp", 2, false, false, false},
-                                            {"os.spawnvp", 2, true, false, false},
-                                            {"os.spawnvpe", 2, true, true, false},
-                                            {"os.posix_spawnp", 1, true, true, false},
-                                            {"pty.spawn", 0, true, false, false}}};
+  constexpr auto kCalls = std::to_array<Call>({{"asyncio.create_subprocess_exec", 0, false, false, false},
+                                               {"os.execl", 1, false, false, true},
+                                               {"os.execlp", 1, false, false, true},
+                                               {"os.execle", 1, false, true, true},
+                                               {"os.execlpe", 1, false, true, true},
+                                               {"os.execv", 1, true, false, true},
+                                               {"os.execvp", 1, true, false, true},
+                                               {"os.execve", 1, true, true, true},
+                                               {"os.execvpe", 1, true, true, true},
+                                               {"os.spawnl", 2, false, false, false},
+                                               {"os.spawnlp", 2, false, false, false},
+                                               {"os.spawnle", 2, false, true, false},
+                                               {"os.spawnlpe", 2, false, true, false},
+                                               {"os.spawnv", 2, true, false, false},
+                                               {"os.spawnvp", 2, true, false, false},
+                                               {"os.spawnve", 2, true, true, false},
+                                               {"os.spawnvpe", 2, true, true, false},
+                                               {"os.posix_spawn", 1, true, true, false},
+                                               {"os.posix_spawnp", 1, true, true, false},
+                                               {"pty.spawn", 0, true, false, false}});
   const auto it = std::find_if(kCalls.begin(), kCalls.end(), [&](const Call& one) { return one.name == name; });
   if (it == kCalls.end() || a.values.size() <= it->before) return std::nullopt;
   ++doubts_;
   Arguments inner = a;
-  Val words;
-  if (it->list) {
-    words = a.values[it->before];
-    if (it->environment && a.values.size() > it->before + 1) inner.keys.emplace_back("env", a.values[it->before + 1]);
-  } else {
-    std::vector<Val> items(a.values.begin() + static_cast<std::ptrdiff_t>(it->before), a.values.end());
-    if (it->environment && !items.empty()) {
-      inner.keys.emplace_back("env", items.back());
-      items.pop_back();
-    }
-    ++quiet_;
-    words = list_of(std::move(items));
-    --quiet_;
+  std::vector<Val> items(a.values.begin() + static_cast<std::ptrdiff_t>(it->before), a.values.end());
+  if (it->environment && items.size() > 1) {
+    inner.keys.emplace_back("env", items.back());
+    items.pop_back();
   }
+  Val words = it->list ? items.front() : list_aside(std::move(items));
+  if (words.object != nullptr) used_.insert(words.object);
+  if (it->before > 0 && words.sequence()) words = run_by(a.values[it->before - 1], words.object->now.items);
   start_words(words, inner);
   if (it->ends) throw Thrown{instance("SystemExit"), a.at};
   return unclear(a.at, a.end);
@@ -267,13 +297,18 @@ std::optional<Val> Follower::start_by_words(const std::string& name, Arguments& 
 // A call of something that is not known, by a name that starts things: a command as a text, or its words one by one.
 // What it hands on as `env` stands beside the variables that are there. False where it does not read as a start.
 bool Follower::start_unknown(const std::string& name, Arguments& a) {
+  if (const Val* run = a.key("run"); run != nullptr && last_name(name) == "Task") {  // SkyPilot
+    Arguments inner = a;
+    inner.values = {*run};
+    std::erase_if(inner.keys, [](const auto& key) { return key.first != "envs"; });
+    for (auto& key : inner.keys) key.first = "env";
+    return start_unknown(name, inner);
+  }
   if (a.values.empty() || a.key("environment") != nullptr || !a.more.empty()) return false;
   const bool all_texts = std::all_of(a.values.begin(), a.values.end(), [](const Val& v) { return v.is(Kind::kText); });
   if (!all_texts) return false;
   const bool one = a.values.size() == 1;
-  ++quiet_;
-  const Val words = list_of(a.values);
-  --quiet_;
+  const Val words = list_aside(a.values);
   if (!names_server(one ? a.values[0] : words)) return false;
   Arguments inner = a;
   if (const Val* env = a.key("env"); env != nullptr && env->is(Kind::kDict)) {
@@ -295,160 +330,109 @@ bool Follower::start_unknown(const std::string& name, Arguments& a) {
   return true;
 }
 
-// --- SGLang's own calls ---
-
-// NAME=VALUE as --name VALUE.
-void Follower::option(const std::string& name, const Val& v, std::size_t at, std::vector<ShellWord>& words,
-                      RunContext& context) {
-  if (v.is(Kind::kNone) || (v.is(Kind::kBool) && v.integer == 0)) return;
-  std::string flag = "--" + name;
-  std::replace(flag.begin(), flag.end(), '_', '-');
-  const std::size_t size = flag.size();
-  spend_text(size);
-  words.push_back({{std::move(flag), std::vector<std::size_t>(size, at), {}}, at, at + name.size()});
-  if (v.is(Kind::kBool)) return;
-  if (v.is(Kind::kList) || v.is(Kind::kTuple)) {
-    for (const Val& item : v.object->now.items) add_word(item, words, context, false);
-    return;
+// pexpect.spawn(command, args): the words of a text without a shell.
+std::optional<Val> Follower::start_pexpect(const std::string& name, Arguments& a) {
+  if (name != "pexpect.spawn" && name != "pexpect.run" && name != "pexpect.popen_spawn.PopenSpawn") return std::nullopt;
+  const Val* command = a.argument(0, "command");
+  if (command == nullptr) return std::nullopt;
+  ++doubts_;
+  const Val* args = name == "pexpect.spawn" ? a.argument(1, "args") : nullptr;
+  const bool words = args != nullptr && args->sequence() && !args->object->now.items.empty();
+  if (words) {
+    std::vector<Val> all = args->object->now.items;
+    all.insert(all.begin(), *command);
+    used_.insert(args->object);
+    start_words(list_aside(std::move(all)), a);
+  } else if (command->sequence()) {
+    start_words(*command, a);
+  } else if (command->is(Kind::kText)) {
+    Arguments split;
+    split.at = a.at;
+    split.end = a.end;
+    split.values = {*command};
+    ++quiet_;
+    const Val parts = split_as_shell(split);
+    --quiet_;
+    start_words(parts, a);
   }
-  if (v.is(Kind::kDict)) {
-    ShellText json;
-    const bool known = json_text(v, false, json, at, 0);
-    words.push_back(word(known ? json : hole(unclear(v.begin, v.end), at), v, at));
-    return;
-  }
-  add_word(v, words, context, false);
+  return instance("subprocess.process");
 }
 
-void Follower::engine(Arguments& a) {
-  if (quiet_ > 0) return;
-  RunContext where = context(a);
-  where.name = "Engine";
-  if (a.keys.empty()) where.at = a.at;
-  std::vector<ShellWord> words;
-  for (const auto& [name, v] : a.keys) {
-    // Where the name stands: in front of its value.
-    std::size_t at = a.at;
-    if (v.begin > a.at) {
-      const auto place = source_.text.substr(a.at, v.begin - a.at).rfind(name);
-      const bool stands = place != std::string_view::npos && place > 0;
-      spend_bytes(v.begin - a.at - (stands ? place : 0));
-      if (stands) at = a.at + place;
+// --- the library sh ---
+
+// sh.python("-m", …, model_path="m"): its words, then --model-path=m.
+std::vector<Val> Follower::words_of_sh(const Arguments& a, std::string& changed) {
+  constexpr auto kOfTheProcess = std::to_array<std::string_view>(
+      {"_bg",      "_bg_exc",     "_out",     "_err",         "_fg",     "_cwd",        "_env",
+       "_iter",    "_ok_code",    "_timeout", "_new_session", "_done",   "_tee",        "_tty_in",
+       "_tty_out", "_return_cmd", "_async",   "_no_out",      "_no_err", "_err_to_out", "_encoding"});
+  std::vector<Val> out;
+  const auto add_text = [&](const Val& v) { out.push_back(is_many(v) ? v : str(v, v.begin)); };
+  for (const Val& v : a.values) {
+    if (v.is(Kind::kList) || v.is(Kind::kTuple))
+      std::ranges::for_each(v.object->now.items, add_text);
+    else if (!v.is(Kind::kNone) && !(v.is(Kind::kBool) && v.integer == 0))
+      add_text(v);
+  }
+  for (const auto& [key, v] : a.keys) {
+    if (key.starts_with('_')) {
+      if (!is_one_of(key, kOfTheProcess)) changed = key + "=";
+      continue;
     }
-    option(name, v, at, words, where);
+    if (v.is(Kind::kBool) && v.integer == 0) continue;
+    std::string flag = (key.size() > 1 ? "--" : "-") + key;
+    if (key.size() > 1) std::replace(flag.begin(), flag.end(), '_', '-');
+    const bool alone = v.is(Kind::kBool);
+    if (key.size() > 1 && !alone) {
+      ShellText whole = *text(flag + "=", v.begin).text;
+      add(whole, text_or_hole(v, v.begin));
+      out.push_back(text(std::move(whole)));
+      continue;
+    }
+    out.push_back(text(flag, v.begin));
+    if (!alone) out.push_back(str(v, v.begin));
   }
-  for (const Val& v : a.values)
-    where.unknown.push_back(
-        {fmt::format("{} hands over arguments that are not known here", shown(v.begin, v.end)), v.begin, {}});
-  for (const Val& v : a.more)
-    where.unknown.push_back(
-        {fmt::format("**{} hands over arguments that are not known here", shown(v.begin, v.end)), v.begin, {}});
-  finder_.arguments(words, where);
-}
-
-// popen_launch_server(model, url, …, other_args=[…]) of SGLang's tests.
-void Follower::test_server(Arguments& a) {
-  if (quiet_ > 0) return;
-  RunContext where = context(a);
-  std::vector<ShellWord> words;
-  const auto flag = [&](const std::string& s) {
-    words.push_back({{s, std::vector<std::size_t>(s.size(), a.at), {}}, a.at, a.at});
-  };
-  const Val* model = a.argument(0, "model");
-  if (model == nullptr) return;
-  flag("--model-path");
-  add_word(*model, words, where, false);
-  if (const Val* device = a.key("device");
-      device != nullptr && !(device->known_text() && device->text->text == "auto")) {
-    flag("--device");
-    add_word(*device, words, where, false);
-  }
-  if (const Val* others = a.key("other_args"); others != nullptr && !others->is(Kind::kNone)) {
-    if (others->sequence())
-      for (const Val& item : others->object->now.items) add_word(item, words, where, false);
-    else
-      add_word(*others, words, where, false);
-  }
-  finder_.arguments(words, where);
-}
-
-// A helper of another program, or one that is SGLang's by its name alone.
-void Follower::tell_other_server(const std::string& what, const Arguments& a) {
-  const bool told = quiet_ > 0 || !once_.insert(fmt::format("{} at {}", what, a.at)).second;
-  if (!told) finder_.note({"SH004", what + ": what it starts is not known here", a.at});
-}
-
-std::optional<Val> Follower::start_server(const std::string& name, Arguments& a) {
-  const std::string_view last = last_name(name);
-  if (!is_sglangs(name)) {
-    if (last == "popen_launch_server") tell_other_server(imported_from(name, last), a);
-    return std::nullopt;
-  }
-  const bool runtime = last == "Runtime" && name.starts_with("sglang.");
-  if (runtime) std::erase_if(a.keys, [](const auto& key) { return key.first == "launch_timeout"; });
-  if (last == "Engine" || last == "ServerArgs" || runtime) {
-    const bool made_elsewhere =
-        a.values.empty() && a.more.empty() && a.keys.size() == 1 && a.keys[0].first == "server_args";
-    if (made_elsewhere) start_prepared(a);
-    if (!made_elsewhere && (!a.keys.empty() || !a.more.empty() || !a.values.empty())) engine(a);
-    ++doubts_;
-    return instance("sglang." + std::string(last));
-  }
-  if (last == "popen_launch_server") {
-    test_server(a);
-    ++doubts_;
-    return instance("subprocess.process");
-  }
-  if (last == "prepare_server_args" && a.values.size() == 1) return prepared(a.values[0], a);
-  if (last == "from_cli_args" && a.values.size() == 1) {
-    const Val& options = a.values[0];
-    const bool read = options.is(Kind::kInstance) && options.object->keys.contains(kServersWords);
-    return prepared(read ? options.object->keys.at(kServersWords) : unclear(options.begin, options.end), a);
-  }
-  if (last == "add_cli_args" && !a.values.empty() && a.values[0].is(Kind::kInstance))
-    a.values[0].object->keys[kServersWords] = none();  // its options are SGLang's, and those that are added to them
-  if ((last == "launch_server" || last == "run_server") && name.starts_with("sglang.")) {
-    start_prepared(a);
-    return std::nullopt;
-  }
-  return std::nullopt;
-}
-
-// ServerArgs of a list of words. Those that nobody knows are a launch where they are handed to a server: a program may
-// hand its own arguments on to something else.
-Val Follower::prepared(const Val& words, Arguments& a) {
-  Val out = instance("sglang.ServerArgs");
-  if (quiet_ > 0) return out;
-  const bool known = words.sequence() && !(words.object->now.items.size() == 1 && is_many(words.object->now.items[0]));
-  if (known)
-    start_arguments(words, a);
-  else
-    out.object->keys[kServersWords] = words;
+  if (!a.more.empty()) changed = "**" + shown(a.more[0].begin, a.more[0].end);
   return out;
 }
 
-void Follower::start_prepared(Arguments& a) {
-  const Val* made = a.argument(0, "server_args");
-  if (quiet_ > 0 || made == nullptr || !made->is(Kind::kInstance) || made->object->name != "sglang.ServerArgs") return;
-  if (const auto words = made->object->keys.find(kServersWords); words != made->object->keys.end())
-    start_arguments(words->second, a);
+// What stands in front of the words: of a command that was made, or of sh.NAME.NAME.
+static std::vector<std::string> names_of_sh(std::string_view name) {
+  std::vector<std::string> out;
+  for (std::size_t from = std::string_view("sh.").size(); from < name.size();) {
+    const std::size_t end = std::min(name.find('.', from), name.size());
+    out.emplace_back(name.substr(from, end - from));
+    from = end + 1;
+  }
+  return out;
 }
 
-void Follower::start_arguments(const Val& all, Arguments& a) {
-  RunContext where = context(a);
-  where.at = a.at;
-  std::vector<ShellWord> words;
-  if (all.sequence()) {
-    for (const Val& item : all.object->now.items) add_word(item, words, where, true);
-  } else {
-    words.push_back(word(hole(all, a.at), all, a.at));
-    words.back().several = true;
+std::optional<Val> Follower::start_sh(const std::string& name, const Object& callee, Arguments& a) {
+  if (!name.starts_with("sh.")) return std::nullopt;
+  const bool bakes = name.ends_with(".bake");
+  const bool made = name.starts_with(kShCommand);
+  std::vector<Val> words;
+  if (made) words = bakes ? callee.bound[0].object->bound : callee.bound;
+  std::vector<std::string> names = made || name == "sh.Command" ? std::vector<std::string>() : names_of_sh(name);
+  if (bakes && !names.empty()) names.pop_back();
+  for (std::string& one : names) words.push_back(text(std::move(one), a.at));
+  std::string changed;
+  for (Val& word : words_of_sh(a, changed)) words.push_back(std::move(word));
+  if (!changed.empty()) words.push_back(unknown(changed + " may change the words", a.at, true));
+  if (bakes || name == "sh.Command") {
+    Val out = instance(kShCommand);
+    out.object->bound = std::move(words);
+    return out;
   }
-  for (ShellWord& one : words) {  // sys.argv stands nowhere
-    for (Unknown& unknown : one.unknowns) unknown.offset = unknown.offset == 0 ? a.at : unknown.offset;
-  }
-  finder_.arguments(words, where);
+  ++doubts_;
+  Arguments inner = a;
+  std::erase_if(inner.keys, [](const auto& key) { return key.first != "_env"; });
+  for (auto& key : inner.keys) key.first = "env";
+  start_words(list_aside(std::move(words)), inner);
+  return instance("subprocess.process");
 }
+
+// --- programs inside this one ---
 
 // runpy.run_module(NAME, run_name="__main__"): `python -m NAME` with the arguments of this program.
 std::optional<Val> Follower::run_module(const std::string& name, Arguments& a) {
@@ -457,7 +441,6 @@ std::optional<Val> Follower::run_module(const std::string& name, Arguments& a) {
   const Val* as = a.key("run_name");
   const bool main = as != nullptr && as->known_text() && as->text->text == "__main__";
   if (module == nullptr || !module->known_text() || !main) return std::nullopt;
-  ++quiet_;
   std::vector<Val> words = {text("python3", a.at), text("-m", a.at), *module};
   if (const auto set = globals_->now.names.find(".sys.argv"); set != globals_->now.names.end()) {
     const auto items = items_of(set->second, a.at);  // the name of the program is its first
@@ -465,8 +448,7 @@ std::optional<Val> Follower::run_module(const std::string& name, Arguments& a) {
   }
   const auto own = own_arguments(a.at);
   words.insert(words.end(), own.begin(), own.end());
-  const Val all = list_of(std::move(words));
-  --quiet_;
+  const Val all = list_aside(std::move(words));
   Arguments nothing = a;
   nothing.keys.clear();
   start_words(all, nothing);
@@ -477,6 +459,7 @@ std::optional<Val> Follower::start(const std::string& name, Arguments& a) {
   if (auto out = ipython(name, a)) return out;
   if (auto out = start_process(name, a)) return out;
   if (auto out = start_by_words(name, a)) return out;
+  if (auto out = start_pexpect(name, a)) return out;
   if (auto out = run_module(name, a)) return out;
   return start_server(name, a);
 }

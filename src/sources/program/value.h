@@ -85,6 +85,7 @@ struct Object {
   std::string imported_as = {};          // what the program calls it: NAME, NAME.PART
   std::string way = {};                  // property, staticmethod, classmethod, dataclass, unclear
   bool called = false;
+  bool handed = false;  // to something that is not known, which may call it
 };
 
 Val none();
