@@ -15,6 +15,7 @@
 #include "src/args/vllm_options.h"
 #include "src/base/ascii_case.h"
 #include "src/base/remembered.h"
+#include "src/base/replaced.h"
 #include "src/intake/open_text.h"
 #include "src/intake/secret_text.h"
 
@@ -412,6 +413,33 @@ static void hide_default(ReadLaunch::Default& one, const ReadLaunch& launch, con
   if (!is_told_anyway(launch, one.name, value)) hide_closed_words(value);
 }
 
+// `--api-key ab$SECRET`: what a shell takes for a name may be the rest of a secret.
+static void hide_odd_variable(std::string& what) {
+  constexpr std::string_view kStart = "the variable ";
+  if (!what.starts_with(kStart)) return;
+  const std::string name = what.substr(kStart.size(), what.find(' ', kStart.size()) - kStart.size());
+  const auto has = [&](int (*is)(int)) {
+    return std::ranges::any_of(name, [&](unsigned char c) { return is(c) != 0; });
+  };
+  if (has(std::isupper) && has(std::islower) && has(std::isdigit) && !is_open_word(name))
+    what = replaced(std::move(what), name, kHidden);
+}
+
+// `- name: HF_TOKEN=SECRET` of a container is one name to it.
+static void hide_in_names(Environment& env) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : env) {
+    const auto equals = name.find('=');
+    if (equals != std::string::npos && hides_whole(name.substr(0, equals), name.substr(equals + 1)))
+      names.push_back(name);
+  }
+  for (const std::string& name : names) {
+    auto entry = env.extract(name);
+    entry.key() = fmt::format("{}={}", name.substr(0, name.find('=')), kHidden);
+    env.insert(std::move(entry));
+  }
+}
+
 void conceal(ReadLaunch& launch, Release release) {
   const bool model = launch.vllm && !launch.argv.empty() && !launch.argv[0].starts_with('-');
   std::vector<std::string> words(launch.argv.begin() + (model ? 1 : 0), launch.argv.end());
@@ -421,6 +449,7 @@ void conceal(ReadLaunch& launch, Release release) {
   if (model) hide_value_parts(launch.argv[0]);
   std::ranges::move(words, launch.argv.begin() + (model ? 1 : 0));
   hide_variables(launch.env);
+  hide_in_names(launch.env);
   for (std::string& word : launch.argv) secrets.hide_in(word);
   for (auto& [name, value] : launch.env) secrets.hide_in(value);
   for (std::string* text : {&launch.name, &launch.when, &launch.image}) {
@@ -434,6 +463,7 @@ void conceal(ReadLaunch& launch, Release release) {
     secrets.hide_in(open.what);
     hide_parts(open.what);
     hide_literals(open.what);
+    hide_odd_variable(open.what);
   }
   for (ReadLaunch::Default& one : launch.defaults) {
     if (one.value) hide_default(one, launch, secrets);

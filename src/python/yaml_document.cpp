@@ -135,7 +135,8 @@ YamlNode* YamlDocument::node(bool block, bool indentless) {
   if (next_is(YamlToken::kAlias)) {
     const YamlToken alias = scanner_.take();
     const auto anchor = anchors_.find(alias.text);
-    if (anchor == anchors_.end()) fail("ComposerError", "no anchor is called " + alias.text, alias.mark);
+    if (anchor == anchors_.end())
+      fail("ComposerError", "this alias has no anchor", alias.mark);  // whose name may be a secret with a * in front
     return anchor->second;
   }
   const YamlMark mark = scanner_.peek().mark;

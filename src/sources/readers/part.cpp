@@ -27,6 +27,12 @@ Result<bool> read_script(const SourceText& source, LaunchFinder& finder) {
   RunContext context;
   context.file = source.name;
   if (source.start != nullptr) start_in(*source.start, context);
+  if (source.text.starts_with("\xEF\xBB\xBF"))
+    finder.note(
+        {"SH004",
+         "this script begins with a byte-order mark, which the shell takes as a part of its first word: write it "
+         "without",
+         0});
   if (const auto at = source.text.find("\r\n"); at != std::string_view::npos && !source.name.empty()) {
     context.unknown.push_back(
         {"lines of this script end with CR LF, and the shell takes the CR as a part of their last "
