@@ -15,7 +15,6 @@
 #include "src/args/vllm_options.h"
 #include "src/base/ascii_case.h"
 #include "src/base/remembered.h"
-#include "src/base/replaced.h"
 #include "src/intake/open_text.h"
 #include "src/intake/secret_text.h"
 
@@ -413,16 +412,23 @@ static void hide_default(ReadLaunch::Default& one, const ReadLaunch& launch, con
   if (!is_told_anyway(launch, one.name, value)) hide_closed_words(value);
 }
 
-// `--api-key ab$SECRET`: what a shell takes for a name may be the rest of a secret.
-static void hide_odd_variable(std::string& what) {
-  constexpr std::string_view kStart = "the variable ";
-  if (!what.starts_with(kStart)) return;
-  const std::string name = what.substr(kStart.size(), what.find(' ', kStart.size()) - kStart.size());
-  const auto has = [&](int (*is)(int)) {
-    return std::ranges::any_of(name, [&](unsigned char c) { return is(c) != 0; });
-  };
-  if (has(std::isupper) && has(std::islower) && has(std::isdigit) && !is_open_word(name))
-    what = replaced(std::move(what), name, kHidden);
+// `--api-key ab$SECRET`: what a shell takes for a name, or a part of its ${…}, may be the rest of a secret.
+static void hide_odd_names(std::string& what) {
+  constexpr std::size_t kTelling = 8;
+  std::string shown;
+  for (std::size_t at = 0; at < what.size();) {
+    std::size_t end = at;
+    while (end < what.size() && is_word(what[end])) ++end;
+    const std::string word = what.substr(at, end - at);
+    const auto has = [&](int (*is)(int)) {
+      return std::ranges::any_of(word, [&](unsigned char c) { return is(c) != 0; });
+    };
+    const bool odd = word.size() >= kTelling && has(std::isupper) && has(std::islower) && has(std::isdigit);
+    shown += odd && !is_open_word(word) ? std::string(kHidden) : word;
+    if (end < what.size()) shown += what[end];
+    at = end + 1;
+  }
+  what = std::move(shown);
 }
 
 // `- name: HF_TOKEN=SECRET` of a container is one name to it.
@@ -463,7 +469,7 @@ void conceal(ReadLaunch& launch, Release release) {
     secrets.hide_in(open.what);
     hide_parts(open.what);
     hide_literals(open.what);
-    hide_odd_variable(open.what);
+    if (open.what.starts_with("the variable ")) hide_odd_names(open.what);
   }
   for (ReadLaunch::Default& one : launch.defaults) {
     if (one.value) hide_default(one, launch, secrets);
