@@ -45,8 +45,10 @@ bool is_left_out(const std::string& name) {
          (name.starts_with('.') && name.ends_with("cache"));
 }
 
-// A file that was come upon, and why it is not read; "" where it is.
+// A file that was come upon, and why it is not read; "" where it is. Its name begins lines of the report, and runners
+// of CI take orders there: `::error::`, `##[error]`, `##vso[`.
 ReadFile found_file(std::string name, std::string why_not = {}) {
+  if (name.starts_with("::") || name.starts_with("##")) name.insert(0, "./");
   return {.name = std::move(name), .text = {}, .launches = {}, .why_none = std::move(why_not)};
 }
 
