@@ -109,6 +109,12 @@ TEST(Plan, OnlyTritonsOwnKernelsGetAWindowOneTokenShorter) {
   }
 }
 
+TEST(Plan, KvHeadsAreCountedApartFromQueryHeads) {
+  const PlanSizes sizes = derive_plan(launch_of(qwen(), {})).sizes;
+  EXPECT_EQ(sizes.num_q_heads, 28);
+  EXPECT_EQ(sizes.num_kv_heads, 4);
+}
+
 TEST(Plan, ABatchOfUnknownSizeIsOneRequest) {
   EXPECT_EQ(derive_plan(launch_of(qwen(), {})).sizes.batch, 1);
   EXPECT_EQ(derive_plan(launch_of(qwen(), {{Field::max_running_requests, 8}})).sizes.batch, 8);

@@ -37,6 +37,13 @@ TEST_P(Regimes, StepThreeTimesThroughTheCacheInAtLeastThreeOfThem) {
   EXPECT_GE(regimes.size(), 3U);
 }
 
+// Where all tokens weigh as much, errors of sums grow with their number.
+TEST_P(Regimes, WeighAThousandTokensAlike) {
+  const auto cases = plan::regime_cases(base_of(GetParam()));
+  EXPECT_TRUE(std::ranges::any_of(
+      cases, [](const KernelCase& c) { return c.inputs == Inputs::kFlat && c.max_seqlen() > 1000; }));
+}
+
 TEST_P(Regimes, SplitInEveryWayThatDiffers) {
   bool several_pages = false;  // in a split that is not the first
   bool last_has_pages = false;

@@ -1,6 +1,7 @@
 // The judge, by sabotage: what must fail fails, what cannot tell is mistrusted.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -90,6 +91,18 @@ TEST(Judge, MeasuresInTimesOfWhatIsAllowed) {
   EXPECT_NEAR(judge({turned}, {{"out", {1.0, 0.0}}}, {{.cosine = 0.00124}}, {}).times_allowed, 2.0, 0.01);
   EXPECT_EQ(times(2.0, exact_tolerance()), kInf);
   EXPECT_EQ(judge({sound}, {{"out", sound.to_doubles()}}, {exact_tolerance()}, {"out"}).times_allowed, kInf);
+}
+
+// Which the report names: the first of a row's differences is as easily kept, or the last.
+TEST(Judge, TheLargestDifferenceIsKeptWithItsPlace) {
+  std::vector<double> want(6, 1.0);
+  Tensor got("out", DType::kF32, {6});
+  const std::array differences{0.125, 0.0, 0.5, -0.75, 0.25, 0.0};
+  for (std::size_t i = 0; i < differences.size(); ++i) got.set(static_cast<std::int64_t>(i), 1.0 + differences[i]);
+  const Verdict verdict = judge({got}, {{"out", want}}, {{.abs = 2.0}}, {});
+  ASSERT_EQ(verdict.outputs.size(), 1U);
+  EXPECT_EQ(verdict.outputs[0].max_abs, 0.75);
+  EXPECT_EQ(verdict.outputs[0].worst, 3);
 }
 
 // A sink far above the only score: the weight underflows in fp32, and so does the reference in any storage type.
