@@ -487,7 +487,7 @@ const Bound kBounds[] = {
     {"WP008", 14, false, "gemma-3-1b-it", "--device xpu --chunked-prefill-size -1", nothing},
     {"WP008", 16, false, "gemma-3-1b-it", "--device xpu --chunked-prefill-size -1 --attention-backend intel_xpu",
      nothing},
-    {"AT007", 23, true, "gemma-3-27b-it",
+    {"AT007", 23, false, "gemma-3-27b-it",
      "--device xpu --enable-multimodal --tp-size 4 --prefill-attention-backend triton --decode-attention-backend "
      "intel_xpu",
      nothing},

@@ -32,7 +32,7 @@ TEST(Shell, ReadsWordsAsAShellDoes) {
       {"A='x y'; a $A \"$A\" ${A}z", "A=x y: ; a|x|y|x y|x|yz"},
       {"A=1; A+=2; a $A", "A=1: ; A+=2: ; a|12"},
       {"a ${N:-4} ${N-'x y'} \"${N:-${M:-b c}}\" ${N+gone} ${N:=7} $N", "a|4|x y|b c|7|7"},
-      {"declare -x A=1; readonly B=2; unset A; a $A $B", "declare|-x|A=1; readonly|B=2; unset|A; a|?|2"},
+      {"declare -x A=1; readonly B=2; unset A; a $A $B", "declare|-x|A=1; readonly|B=2; unset|A; a|2"},
       {"a $U b$(c \"$(d)\" ')')e `f` $((1+2)) $1 \"$@\" <x> <(y)", "a|?|b?e|?|3|?|?|?|?"},
       {"a <<E -x; b\nin '\nE\nc", "a|-x; b; c"},
       {"f() { a; }; b", "b"},  // nobody calls it

@@ -79,20 +79,20 @@ std::optional<Finding> value_head_size(const LaunchFacts& f) {
 }
 
 // Gemma 3 asks what class attends for it, and two backends have a class of their own.
-bool sees_images_both_ways(const LaunchFacts& f) {
-  if (f.prefill_backend() != f.decode_backend()) return false;
-  return f.prefill_on("triton") || (f.prefill_on_xpu() && f.since(23));
+constexpr std::string_view kCausal = "image tokens of Gemma 3 get causal instead of bidirectional attention";
+
+bool sees_images(const ModelFacts& m) {
+  return m.has_architecture("Gemma3ForConditionalGeneration") && m.is_multimodal;
 }
 
 std::optional<Finding> image_tokens(const LaunchFacts& f) {
-  const ModelFacts& m = f.model();
-  if (!m.has_architecture("Gemma3ForConditionalGeneration") || !m.is_multimodal || sees_images_both_ways(f)) {
-    return std::nullopt;
-  }
-  constexpr std::string_view kCausal = "image tokens of Gemma 3 get causal instead of bidirectional attention";
-  if (f.prefill_backend() == f.decode_backend()) {
-    return Finding{.message = fmt::format("{} on {}", kCausal, f.prefill_backend()), .field = f.prefill_field()};
-  }
+  if (!sees_images(f.model()) || f.prefill_backend() != f.decode_backend()) return std::nullopt;
+  if (f.prefill_on("triton") || (f.prefill_on_xpu() && f.since(23))) return std::nullopt;
+  return Finding{.message = fmt::format("{} on {}", kCausal, f.prefill_backend()), .field = f.prefill_field()};
+}
+
+std::optional<Finding> image_tokens_of_two_backends(const LaunchFacts& f) {
+  if (!sees_images(f.model()) || f.prefill_backend() == f.decode_backend()) return std::nullopt;
   std::vector<Remedy> parts{to_give("--attention-backend", {"triton"})};
   if (f.given(Field::prefill_attention_backend)) parts.push_back(to_drop("--prefill-attention-backend"));
   if (f.given(Field::decode_attention_backend)) parts.push_back(to_drop("--decode-attention-backend"));
@@ -190,9 +190,9 @@ const Rule kRules[] = {
      .field = Field::attention_backend,
      .summary = "Gemma 3 sees images through a causal mask",
      .why = "Answers about images degrade without a message. The model makes its mask for triton, from 0.5.23 for "
-            "intel_xpu, where one of them attends in both phases.",
+            "intel_xpu.",
      .remedies = {give("--attention-backend", "triton")},
-     .source = "sglang/srt/models/gemma3_mm.py, sglang/srt/layers/attention/hybrid_attn_backend.py",
+     .source = "sglang/srt/models/gemma3_mm.py",
      .device = "xpu",
      .check = image_tokens,
      .fires_on = {{{.model = "gemma-3-27b-it",
@@ -205,6 +205,24 @@ const Rule kRules[] = {
                    {.model = "gemma-3-27b-it",
                     .args = "--device xpu --attention-backend intel_xpu --enable-multimodal --tp-size 4",
                     .since = v0_5(23)}}}},
+    {.id = "AT008",
+     .severity = Severity::kWarning,
+     .field = Field::attention_backend,
+     .summary = "Gemma 3 sees images through a causal mask, for its phases have backends of their own",
+     .why = "Answers about images degrade without a message. The model asks what class attends, and what joins two "
+            "backends is neither of those that it makes a mask for.",
+     .remedies = {give("--attention-backend", "triton")},
+     .source = "sglang/srt/models/gemma3_mm.py, sglang/srt/layers/attention/hybrid_attn_backend.py",
+     .device = "xpu",
+     .check = image_tokens_of_two_backends,
+     .fires_on = {{{.model = "gemma-3-27b-it",
+                    .args = "--device xpu --prefill-attention-backend triton --decode-attention-backend intel_xpu "
+                            "--enable-multimodal --tp-size 4"}}},
+     .quiet_on = {{{.model = "gemma-3-27b-it",
+                    .args = "--device xpu --attention-backend triton --enable-multimodal --tp-size 4"},
+                   {.model = "gemma-3-27b-it",
+                    .args = "--device xpu --prefill-attention-backend triton --decode-attention-backend intel_xpu "
+                            "--tp-size 4"}}}},
 };
 
 }  // namespace

@@ -945,6 +945,7 @@ void Follower::unfinished() {
         open.insert(open.end(), at->second.begin(), at->second.end());
     }
   };
+  std::set<const Object*> followed;
   for (const bool outermost : {true, false}) {
     read();
     for (std::size_t i = 0; i < functions_.size(); ++i) {
@@ -952,6 +953,7 @@ void Follower::unfinished() {
       const bool called_here = callers.contains(function->name);
       const bool handed = function->called && function->handed;
       if ((function->called && !handed) || !starting.contains(function->name) || (outermost && called_here)) continue;
+      if (!followed.insert(function).second) continue;
       const std::string& name = function->name;
       follow_alone(function, function->of,
                    handed        ? fmt::format("where what {} is handed to calls it", name)
