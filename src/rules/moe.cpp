@@ -122,6 +122,32 @@ std::optional<Finding> mxfp4_for_others(const LaunchFacts& f) {
                      fmt::format("--moe-runner-backend {} for experts in MXFP4", f.text(Field::moe_runner_backend))};
 }
 
+// Classes whose experts --ep-size does not share out: they call the kernels themselves.
+constexpr std::array kWithoutExpertRanks = {"AfmoeForCausalLM", "DbrxForCausalLM", "DeepseekForCausalLM",
+                                            "XverseMoeForCausalLM"};
+
+// The kernel package's runner in methods that hand it the routing as the dispatcher leaves it: unquantised experts, FP8
+// ones and, whatever runner is asked for, MXFP4.
+std::optional<Finding> experts_of_other_ranks(const LaunchFacts& f) {
+  const ModelFacts& m = f.model();
+  if (experts(m).count == 0 || f.ep() <= 1 || !f.one_of(Field::moe_a2a_backend, {"", "none"})) return std::nullopt;
+  if (std::ranges::any_of(kWithoutExpertRanks, [&](const char* name) { return m.has_architecture(name); }))
+    return std::nullopt;
+  const bool mxfp4 = f.since(20) && has_quantization(m, "mxfp4");
+  const bool plain = !m.quantization && !m.hf_quant_config.is_dict();
+  if (!mxfp4 && (f.is(Field::moe_runner_backend, "triton") || (!plain && !has_quantization(m, "fp8"))))
+    return std::nullopt;
+  Finding finding{.message = fmt::format("--ep-size {} gives each rank a part of the experts, and the kernel package's "
+                                         "runner does not leave out those of other ranks",
+                                         f.ep())};
+  const Value* stored = m.hf_config.find("expert_dtype");
+  if (plain || (!mxfp4 && stored == nullptr)) finding.remedies.push_back(to_give("--moe-runner-backend", {"triton"}));
+  finding.remedies.push_back(to_drop("--ep-size"));
+  // The newest kernels that were read are of August 2026; these releases ask for newer ones.
+  if (f.since(20)) finding.severity = Severity::kWarning;
+  return finding;
+}
+
 // Of the rebalancing of experts: the recorder's buffer, and the share that it reports.
 std::optional<Finding> rebalancing(const LaunchFacts& f) {
   if (!f.on(Field::enable_eplb)) return std::nullopt;
@@ -283,6 +309,29 @@ const Rule kRules[] = {
                    {.model = "gpt-oss-20b", .args = "--device xpu --moe-runner-backend flashinfer_mxfp4"}}},
      .quiet_on = {{{.model = "gpt-oss-20b", .args = "--device xpu --moe-runner-backend triton"},
                    {.model = "gpt-oss-20b", .args = "--device xpu"}}}},
+    {.id = "MO020",
+     .certainty = Certainty::kLikely,
+     .field = Field::ep_size,
+     .summary = "expert parallelism on a runner that leaves no expert out",
+     .why = "A rank numbers its own experts and has -1 for those of other ranks, which Triton's runner drops. The "
+            "kernel package takes it for an index: it counts and writes outside its buffers and adds rows that no "
+            "expert made. Wrong text, or a fault of the GPU. Read in kernels of up to August 2026; from 0.5.20, which "
+            "asks for newer ones, a warning.",
+     .remedies = {give("--moe-runner-backend", "triton"), drop("--ep-size")},
+     .source = "sglang/srt/layers/moe/token_dispatcher/standard.py; forward_xpu and apply in "
+               "sglang/srt/layers/quantization/unquant.py, fp8.py, mxfp4.py; sgl-kernel-xpu "
+               "src/sycl/MoEPrepareInputs.cpp",
+     .device = "xpu",
+     .since = v0_5(19),
+     .doubtful = true,
+     .check = experts_of_other_ranks,
+     .fires_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --ep-size 4"},
+                   {.model = "gpt-oss-20b",
+                    .args = "--device xpu --tp-size 2 --ep-size 2 --moe-runner-backend triton",
+                    .since = v0_5(20)}}},
+     .quiet_on = {{{.model = "qwen3-30b-a3b",
+                    .args = "--device xpu --tp-size 4 --ep-size 4 --moe-runner-backend triton"},
+                   {.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4"}}}},
     {.id = "MO008",
      .field = Field::enable_eplb,
      .summary = "a rebalancing of experts that ends the ranks",
