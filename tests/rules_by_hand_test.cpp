@@ -420,6 +420,9 @@ Edit adapters_of(const char* backend, const char* runner, const std::vector<cons
   return all({field(Field::enable_lora, true), field(Field::lora_backend, backend),
               field(Field::moe_runner_backend, runner), field(Field::lora_target_modules, Value::list(names))});
 }
+Edit stored_in(const char* backend) {
+  return all({field(Field::enable_hierarchical_cache, true), field(Field::hicache_storage_backend, backend)});
+}
 Edit dual_chunks_of(const char* name) {
   return [=](Launch&, ModelFacts& m) {
     m.architectures = {name};
@@ -1044,6 +1047,19 @@ const Bound kBounds[] = {
     {"SA010", 23, true, "qwen3-8b", kPlain, field(Field::tokenizer_backend, "fastokens")},
     {"SA011", 13, true, "qwen3-8b", kPlain, field(Field::radix_cache_backend, "mine")},
     {"SA011", 12, false, "qwen3-8b", kPlain, field(Field::radix_cache_backend, "mine")},
+    {"SA010", 23, true, "qwen3-8b", kPlain, stored_in("mooncake")},
+    {"SA010", 23, true, "qwen3-8b", kPlain, stored_in("nixl")},
+    {"SA010", 23, true, "qwen3-8b", kPlain, stored_in("hf3fs")},
+    {"SA010", 23, false, "qwen3-8b", kPlain,
+     all({stored_in("hf3fs"), field(Field::hicache_storage_backend_extra_config, "{}")})},
+    {"SA010", 23, true, "qwen3-8b", kPlain, stored_in("aibrix")},
+    {"SA010", 23, true, "qwen3-8b", kPlain, stored_in("eic")},
+    {"SA010", 23, true, "qwen3-8b", kPlain, stored_in("simm")},
+    {"SA010", 23, true, "qwen3-8b", kPlain, stored_in("mori")},
+    {"SA010", 23, true, "qwen3-8b", kPlain, stored_in("tensorcast")},
+    {"SA010", 23, false, "qwen3-8b", kPlain, stored_in("file")},
+    {"SA010", 22, false, "qwen3-8b", kPlain, stored_in("mooncake")},
+    {"SA010", 23, false, "qwen3-8b", kPlain, field(Field::hicache_storage_backend, "mooncake")},
     {"SA010", 23, true, "qwen3-8b", kPlain, field(Field::use_ray, true)},
     {"SA010", 23, true, "qwen3-8b", kPlain, field(Field::enable_trace, true)},
     {"SA010", 23, true, "qwen3-30b-a3b", kPlain, field(Field::kt_weight_path, "/weights")},

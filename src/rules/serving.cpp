@@ -115,6 +115,14 @@ std::optional<Finding> experts_on_second_backend(const LaunchFacts& f) {
 
 bool caches_prefixes(const LaunchFacts& f) { return f.radix_cache(); }
 bool has_experts(const LaunchFacts& f) { return f.has_model() && routed_experts(f.model()) > 0; }
+// The storage is opened once the host's pool is built; before 0.5.23 that ends with SA005 where the cache is not MLA's.
+bool opens_storage(const LaunchFacts& f) {
+  return f.on(Field::enable_hierarchical_cache) && (f.since(23) || (f.has_model() && f.model().is_mla()));
+}
+// Extra settings may ask for a client that stands in for the package's.
+bool opens_hf3fs(const LaunchFacts& f) {
+  return opens_storage(f) && f.text(Field::hicache_storage_backend_extra_config).empty();
+}
 
 // Packages that an installation does not bring.
 struct Package {
@@ -128,6 +136,17 @@ constexpr std::array kPackages = {
     Package{Field::enable_lmcache, "", "--enable-lmcache", "lmcache", caches_prefixes},
     Package{Field::enable_flexkv, "", "--enable-flexkv", "flexkv", caches_prefixes},
     Package{Field::tokenizer_backend, "fastokens", "--tokenizer-backend fastokens", "fastokens"},
+    Package{Field::hicache_storage_backend, "mooncake", "--hicache-storage-backend mooncake", "mooncake",
+            opens_storage},
+    Package{Field::hicache_storage_backend, "nixl", "--hicache-storage-backend nixl", "nixl", opens_storage},
+    Package{Field::hicache_storage_backend, "hf3fs", "--hicache-storage-backend hf3fs", "hf3fs_fuse", opens_hf3fs},
+    Package{Field::hicache_storage_backend, "aibrix", "--hicache-storage-backend aibrix", "aibrix_kvcache",
+            opens_storage},
+    Package{Field::hicache_storage_backend, "eic", "--hicache-storage-backend eic", "eic", opens_storage},
+    Package{Field::hicache_storage_backend, "simm", "--hicache-storage-backend simm", "simm", opens_storage},
+    Package{Field::hicache_storage_backend, "mori", "--hicache-storage-backend mori", "mori", opens_storage},
+    Package{Field::hicache_storage_backend, "tensorcast", "--hicache-storage-backend tensorcast", "tensorcast",
+            opens_storage},
     Package{Field::use_ray, "", "--use-ray", "ray"},
     Package{Field::enable_trace, "", "--enable-trace", "opentelemetry-sdk"},
     Package{Field::kt_weight_path, "", "--kt-weight-path", "kt_kernel", has_experts}};
@@ -396,7 +415,7 @@ const Rule kRules[] = {
          "RuntimeError or ImportError when the server, the scheduler or the tokenizer starts, where the package is not "
          "installed.",
      .fix = "drop the option, or install the package",
-     .source = "sglang/srt/mem_cache/storage (lmcache, flexkv), utils/hf_transformers/tokenizer.py, "
+     .source = "sglang/srt/mem_cache/storage (each backend's module), utils/hf_transformers/tokenizer.py, "
                "observability/trace.py, layers/moe/kt_ep_wrapper.py, sglang/launch_server.py",
      .need = RuleNeed::kNothing,
      .check = package_of_its_own,
