@@ -13,12 +13,12 @@
 namespace preflight::rules {
 
 struct LateMessage {
-  std::string_view words;                 // "": the place alone tells
-  std::string_view kind;                  // the exception; "": any
-  std::string_view function;              // of a frame of the traceback; "": any
-  std::string_view file;                  // of the same frame, with the folders that tell; "": any
-  std::array<std::string_view, 3> rules;  // likeliest first
-  bool bare = false;                      // the exception has no words of its own
+  std::string_view words;                  // "": the place alone tells
+  std::string_view kind;                   // the exception; "": any
+  std::string_view function;               // of a frame of the traceback; "": any
+  std::string_view file;                   // of the same frame, with the folders that tell; "": any
+  std::array<std::string_view, 15> rules;  // likeliest first
+  bool bare = false;                       // the exception has no words of its own
 };
 
 std::span<const LateMessage> late_messages();
