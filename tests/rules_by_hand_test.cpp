@@ -438,6 +438,8 @@ const Bound kBounds[] = {
     {"VA001", 23, false, "qwen3-0.6b", BOOTSTRAP("prefill", "65535"), nothing},
     {"VA001", 23, false, "qwen3-0.6b", BOOTSTRAP("decode", "65536"), nothing},
     {"MO010", 23, true, "gpt-oss-20b", "--device xpu", field(Field::moe_runner_backend, "intel_xpu")},
+    {"QN030", 18, true, "qwen3-8b", kPlain, [](Launch&, ModelFacts& m) { m.quantization = "modelopt_fp8"; }},
+    {"QN030", 19, false, "qwen3-8b", kPlain, [](Launch&, ModelFacts& m) { m.quantization = "modelopt_fp8"; }},
     {"MO020", 23, true, "qwen3-30b-a3b", kMoe, field(Field::ep_size, 2)},
     {"MO020", 19, true, "qwen3-30b-a3b", kMoe, field(Field::ep_size, 2)},
     {"MO020", 18, false, "qwen3-30b-a3b", kMoe, field(Field::ep_size, 2)},

@@ -68,6 +68,7 @@ constexpr LateMessage kTable[] = {
     {"only supported on amd gpus", "NotImplementedError", "", "quark_int4fp8_moe.py", {"QN020"}},
     {"only implemented for the ascend npu", "", "", "", {"QN020"}},
     {"name int8_scaled_mm is not defined", "", "", "", {"QN020"}},
+    {"name sgl_per_tensor_quant_fp8 is", "NameError", "", "", {"QN030"}},
     {"cannot find the config file for", "ValueError", "", "", {"QN011"}},
     {"flashrl does not support", "", "", "", {"VA011"}},
     {"load_weights_to_module method", "", "", "", {"VA011"}},

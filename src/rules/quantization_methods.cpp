@@ -246,6 +246,22 @@ std::optional<Finding> fp4_of_no_experts(const LaunchFacts& f) {
                      "its weights stay as they are"};
 }
 
+std::optional<Finding> one_scale_a_tensor(const LaunchFacts& f) {
+  const ModelFacts& m = f.model();
+  const bool of_modelopt =
+      m.quantization == "modelopt_fp8" && (!f.given(Field::quantization) || !m.quant_config.is_none());
+  if (!of_modelopt && !has_quantization(m, "fp8")) return std::nullopt;
+  if (of_modelopt || is_fp8_checkpoint(m)) {
+    if (!of_modelopt && fp8_block(m)) return std::nullopt;
+    return Finding{.message = "an FP8 checkpoint with one scale a tensor",
+                   .field = Field::model_path,
+                   .remedies = {with_release("0.5.19"), {.stored_as = "unquantized"}}};
+  }
+  if (experts(m).count == 0 || !m.quant_config.is_none()) return std::nullopt;
+  return Finding{.message = "--quantization fp8 quantises experts while they load, with one scale each",
+                 .remedies = {to_drop("--quantization"), with_release("0.5.19")}};
+}
+
 std::optional<Finding> torchao_quantisation(const LaunchFacts& f) {
   const std::string_view way = f.text(Field::torchao_config);
   if (way.empty()) return std::nullopt;
