@@ -14,16 +14,13 @@
 
 #include "src/base/ascii_case.h"
 #include "src/base/read_text.h"
+#include "src/facts/launch_variables.h"
 
 namespace preflight::facts {
 namespace {
 
 namespace fs = std::filesystem;
 using Found = Result<std::optional<CachedModel>>;
-
-constexpr std::array<std::string_view, 9> kVariables = {
-    "HF_HUB_CACHE",          "HUGGINGFACE_HUB_CACHE", "HF_HOME",        "XDG_CACHE_HOME",      "HOME",
-    "SGLANG_USE_MODELSCOPE", "MODELSCOPE_CACHE",      "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"};
 
 // ORG/NAME or NAME, as the hub allows them: what could climb out of a folder is no id.
 bool is_model_id(std::string_view id) {
@@ -199,7 +196,9 @@ Found in_models_dir(const std::string& id, const ModelPlaces& places) {
 
 }  // namespace
 
-std::vector<std::string_view> model_place_variables() { return {kVariables.begin(), kVariables.end()}; }
+std::vector<std::string_view> model_place_variables() {
+  return {kModelPlaceVariables.begin(), kModelPlaceVariables.end()};
+}
 
 Found find_cached_model(const std::string& id, const ModelPlaces& places) {
   if (!is_model_id(id)) return std::optional<CachedModel>();

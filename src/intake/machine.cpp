@@ -16,20 +16,21 @@
 #include "src/base/ascii_case.h"
 #include "src/facts/cards.h"
 #include "src/facts/host_memory.h"
+#include "src/facts/launch_variables.h"
 #include "src/intake/facts_file.h"
 #include "src/sources/image_tag.h"
 
 namespace preflight::commands {
 namespace {
 
-constexpr std::array<std::string_view, 5> kVariables = {"ZE_AFFINITY_MASK", "ONEAPI_DEVICE_SELECTOR",
-                                                        "ZE_FLAT_DEVICE_HIERARCHY", "VIRTUAL_ENV", "CONDA_PREFIX"};
-
 Environment process_variables() {
   Environment out;
-  for (const std::string_view name : kVariables) {
+  const auto take = [&](std::string_view name) {
     if (const char* value = std::getenv(std::string(name).c_str()); value != nullptr) out.emplace(name, value);
-  }
+  };
+  std::ranges::for_each(facts::kCardVariables, take);
+  take("VIRTUAL_ENV");
+  take("CONDA_PREFIX");
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "src/base/limits.h"
+#include "src/facts/launch_variables.h"
 #include "src/sources/container_command.h"
 #include "src/sources/container_host.h"
 #include "src/sources/file_steps.h"
@@ -19,9 +20,6 @@
 
 namespace preflight::sources {
 namespace {
-
-// Variables that SGLang acts on; others may stay unknown.
-bool sglang_reads(std::string_view variable) { return variable.starts_with("SGLANG_") || variable.starts_with("SGL_"); }
 
 // {{ name }} of a template that was not rendered, "" where there is none. No JSON text has two braces in a row.
 std::string template_in(const std::string& text) {
@@ -762,7 +760,7 @@ void LaunchFinder::environment_words(const std::vector<ShellWord>& words, std::s
   }
   if (!keeps) {
     for (const auto& [variable, value] : context.env) {
-      if (!sglang_reads(variable)) continue;
+      if (!facts::judges_by(variable)) continue;
       context.unknown.push_back(
           {fmt::format("{} hands {} over only where its policy says so", name, variable), words[at].begin, {}});
     }
@@ -897,7 +895,7 @@ void LaunchFinder::take_defaults(const std::vector<ShellWord>& words, std::size_
   TakenDefaults all = context.defaults;
   for (std::size_t i = program; i < words.size(); ++i) add_defaults(all, words[i].defaults);
   for (const auto& [name, value] : context.env) {
-    if (sglang_reads(name)) add_defaults(all, value.defaults);
+    if (facts::judges_by(name)) add_defaults(all, value.defaults);
   }
   if (all == nullptr) return;
   for (const auto& [name, one] : *all)
@@ -939,7 +937,12 @@ void LaunchFinder::take_server(const std::vector<ShellWord>& words, std::size_t 
   }
   std::size_t bytes = 0;
   for (const auto& [name, value] : context.env) {
-    if (sglang_reads(name)) need(value, launch);
+    if (facts::judges_by(name)) need(value, launch);
+    if (facts::names_model_place(name) && !value.unknowns.empty()) {
+      const Unknown& why = value.unknowns.front();
+      note({"SH002", fmt::format("{} is not known ({}): the model is looked for without it", name, why.message),
+            why.offset});
+    }
     if (value.unknowns.empty()) launch.env.emplace(name, value.text);
     bytes += name.size() + value.text.size();
   }
