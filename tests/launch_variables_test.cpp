@@ -14,7 +14,8 @@ constexpr const char* kCommand = " python3 -m sglang.launch_server --model-path 
 
 TEST(LaunchVariables, ThatALaunchIsJudgedByAreAskedFor) {
   const TemporaryDirectory dir;
-  for (const std::string name : {"ZE_AFFINITY_MASK", "ONEAPI_DEVICE_SELECTOR", "CCL_ZE_IPC_EXCHANGE", "SGLANG_X"}) {
+  for (const std::string name :
+       {"ZE_AFFINITY_MASK", "ONEAPI_DEVICE_SELECTOR", "CCL_ZE_IPC_EXCHANGE", "HF_HUB_OFFLINE", "SGLANG_X"}) {
     const ToolRun run = run_tool({"launches", dir.file("a.sh", name + "=$MINE" + kCommand)});
     EXPECT_THAT(run.out, HasSubstr("the variable MINE is not set")) << name;
     const ToolRun known = run_tool({"launches", "--set", "MINE=0", dir.file("a.sh", name + "=$MINE" + kCommand)});

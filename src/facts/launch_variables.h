@@ -19,10 +19,14 @@ inline constexpr std::array<std::string_view, 9> kModelPlaceVariables = {
     "HF_HUB_CACHE",          "HUGGINGFACE_HUB_CACHE", "HF_HOME",        "XDG_CACHE_HOME",      "HOME",
     "SGLANG_USE_MODELSCOPE", "MODELSCOPE_CACHE",      "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"};
 
+// Whether it may ask for a model that is not there: with either, it is refused.
+inline constexpr std::array<std::string_view, 2> kOfflineVariables = {"HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"};
+
 // A launch is judged by the value of this one: without it, it is not judged.
 inline bool judges_by(std::string_view variable) {
   return variable.starts_with("SGLANG_") || variable.starts_with("SGL_") ||
          std::ranges::find(kCardVariables, variable) != kCardVariables.end() ||
+         std::ranges::find(kOfflineVariables, variable) != kOfflineVariables.end() ||
          std::ranges::find(kCollectiveVariables, variable) != kCollectiveVariables.end();
 }
 
