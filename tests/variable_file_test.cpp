@@ -273,5 +273,15 @@ TEST_F(VariableFiles, OfATextThatIsNoFileAreNotLookedFor) {
   EXPECT_EQ(read->front().unknown.size(), 2U);
 }
 
+// What is quoted from a unit stands as it was written.
+TEST_F(VariableFiles, OfAUnitAreNamedAsTheyAreWritten) {
+  const auto read = read_launches(
+      "[Container]\nImage=i\nExec=python -m sglang.launch_server --model-path m\nEnvironmentFile=%h/s.env\n", {},
+      path("s.container"));
+  ASSERT_TRUE(read) << read.error().text();
+  ASSERT_EQ(read->front().notes.size(), 1U);
+  EXPECT_EQ(read->front().notes[0].message, "EnvironmentFile %h/s.env is not read: what it sets is not known");
+}
+
 }  // namespace
 }  // namespace preflight::sources

@@ -303,7 +303,7 @@ class UnitReader {
     } else if (key == "UnsetEnvironment") {
       for (const ShellWord& word : unit_words(value)) unset.push_back(word.text);
     } else if (key == "EnvironmentFile") {
-      variable_file(value, line, here);
+      variable_file(value, tail(line, equals + 1), line.origin.front(), here);
     } else if (key == "ExecStart" || (in_container_ && key == "Exec")) {
       if (value.text.find_first_not_of(" \t") == std::string::npos || (in_container_ && key == "Exec")) {
         for (Start& start : starts) replaced.push_back(std::move(start));
@@ -334,18 +334,17 @@ class UnitReader {
   }
 
   // A quadlet's may stand beside it; a unit's has a path of the machine it runs on.
-  void variable_file(const ShellText& value, const ShellText& line, bool here) {
+  void variable_file(const ShellText& value, const ShellText& written, std::size_t first, bool here) {
     std::string path = value.text;
     if (path.starts_with('-')) path.erase(0, 1);
     const auto text = in_container_ && here && !path.starts_with('/') ? file_beside(source_.name, path) : std::nullopt;
     if (text) {
-      for (auto& [name, one] : variables_of(*text, source_.given, line.origin.front()))
-        files_env.insert_or_assign(name, one);
+      for (auto& [name, one] : variables_of(*text, source_.given, first)) files_env.insert_or_assign(name, one);
       return;
     }
-    if (!in_container_) overrides = value;
-    finder_.note({"SH002", fmt::format("EnvironmentFile {} is not read: what it sets is not known", value.text),
-                  line.origin.front()});
+    if (!in_container_) overrides = written;
+    finder_.note(
+        {"SH002", fmt::format("EnvironmentFile {} is not read: what it sets is not known", written.text), first});
   }
 
   const SourceText& source_;
