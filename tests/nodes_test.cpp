@@ -179,6 +179,33 @@ TEST(Nodes, OfSeveralLaunchesAreComparedWithinTheirOwn) {
       << "two of one model have one rank";
 }
 
+// As check finds them: by their modes, in one file or in two of a folder.
+TEST(Nodes, PrefillAndDecodeServersAreComparedAsCheckDoes) {
+  const TemporaryDirectory dir;
+  const auto server = [](const std::string& mode, const std::string& rest) {
+    return command("--disaggregation-mode " + mode + " --tp 2 " + rest);
+  };
+  const std::string prefill = dir.file("pre.sh", server("prefill", "--page-size 64"));
+  const std::string decode = dir.file("dec.sh", server("decode", "--page-size 128"));
+  const std::string both =
+      dir.file("d/pd.sh", server("prefill", "--page-size 64") + server("decode", "--page-size 128"));
+  for (const std::vector<std::string>& files : {std::vector{prefill, decode}, std::vector{both}}) {
+    for (std::vector<std::string> words : {std::vector<std::string>{"nodes", "--device-profile", "b60"},
+                                           {"check", "--no-kernel", "--device-profile", "b60"}}) {
+      words.insert(words.end(), files.begin(), files.end());
+      const ToolRun run = run_tool(words);
+      EXPECT_EQ(run.status, 1) << run.out << run.err;
+      EXPECT_THAT(run.out, HasSubstr("ND007")) << words.front();
+      EXPECT_THAT(run.out, HasSubstr("page_size differs: 64 on "));
+    }
+  }
+  dir.file("dec.sh", server("decode", "--page-size 64"));
+  const ToolRun good = run_tool({"nodes", "--device-profile", "b60", prefill, decode});
+  EXPECT_THAT(good.out, HasSubstr("fit together: 2 nodes"));
+  const ToolRun alone = run_tool({"nodes", "--device-profile", "b60", prefill, prefill});
+  EXPECT_THAT(alone.out, HasSubstr("each of these servers was looked at by itself: 2 nodes"));
+}
+
 // `check` reads a set as its nodes, and looks at them together.
 TEST(Nodes, OfASetAreCheckedWithoutBeingAskedFor) {
   const TemporaryDirectory dir;

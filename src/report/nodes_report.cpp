@@ -29,8 +29,7 @@ bool has(const std::vector<Diagnostic>& findings, const Diagnostic& one) {
 std::string last_line(const NodesReport& report, const Style& style) {
   const bool good = report.good();
   const std::string_view words =
-      good ? (report.any_together ? "the nodes fit together"
-                                  : "these servers have nothing to do with each other; each was looked at by itself")
+      good ? (report.any_together ? "the nodes fit together" : "each of these servers was looked at by itself")
            : (report.any_together ? "the nodes do not work together" : "not every server is good");
   const std::size_t count = report.nodes.size();
   return (good ? style.green(words) : style.red(words)) +

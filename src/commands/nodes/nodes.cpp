@@ -10,6 +10,7 @@
 #include "src/commands/certainty.h"
 #include "src/commands/findings.h"
 #include "src/commands/fixing.h"
+#include "src/commands/nodes/server_pairs.h"
 #include "src/commands/options.h"
 #include "src/commands/subcommand.h"
 #include "src/report/nodes_report.h"
@@ -58,7 +59,7 @@ report::NodeReport report_of(const Node& node, const PreparedLaunch& prepared, c
   return out;
 }
 
-// Servers of one node each have nothing to do with each other.
+// Servers of one node each belong together as prefill and decode alone.
 void look_at_all(const std::vector<Node>& nodes, const std::vector<PreparedLaunch>& launches,
                  report::NodesReport& report) {
   std::vector<Node> several;
@@ -68,8 +69,18 @@ void look_at_all(const std::vector<Node>& nodes, const std::vector<PreparedLaunc
     several.push_back(nodes[i]);
     joined.push_back(launches[i]);
   }
-  report.any_together = !several.empty();
-  if (!report.any_together) return;
+  for (const ServerPair& pair : server_pairs(nodes, launches)) {
+    std::vector<Node> members;
+    std::vector<PreparedLaunch> of_members;
+    for (const std::size_t i : pair.members) {
+      members.push_back(nodes[i]);
+      of_members.push_back(launches[i]);
+    }
+    report.any_together = true;
+    std::ranges::move(pair_findings(members, of_members), std::back_inserter(report.together));
+  }
+  if (several.empty()) return;
+  report.any_together = true;
   const auto groups = node_groups(several, joined);
   report.groups = groups.size();
   for (const std::vector<std::size_t>& group : groups) {

@@ -1,15 +1,13 @@
 // `check PATH…` and `launches PATH…`: every launch of many files. Tested by tests/launches_test.cpp.
 #include <algorithm>
-#include <filesystem>
 #include <map>
-#include <tuple>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "src/commands/check_outputs.h"
 #include "src/commands/commands.h"
-#include "src/commands/nodes/nodes.h"
+#include "src/commands/nodes/server_pairs.h"
 #include "src/commands/options.h"
 #include "src/commands/subcommand.h"
 #include "src/commands/paths/paths.h"
@@ -52,18 +50,6 @@ std::string meeting_place(const Launch& launch) {
   if (!nodes.is_int() || nodes.as_int() < 2) return {};
   const Value& address = launch.args[Field::dist_init_addr];
   return fmt::format("{} nodes at {}", nodes.as_int(), address.is_string() ? address.as_string() : "no address");
-}
-
-// Servers of one file that serve one model in two parts, or one part of it.
-struct Handover {
-  std::string file;
-  std::string model;
-  bool operator<(const Handover& other) const { return std::tie(file, model) < std::tie(other.file, other.model); }
-};
-
-Handover handover_place(const ReadLaunch& read, const Launch& launch) {
-  const Value& model = launch.args[Field::model_path];
-  return {read.file, model.is_string() ? model.as_string() : "a model"};
 }
 
 class PathCheck {
@@ -128,12 +114,11 @@ class PathCheck {
     auto prepared = prepare_launch(input);
     if (!prepared) return not_checked(std::move(read), input.command_is_file, prepared.error().text());
     const std::string place = meeting_place(prepared->launch);
-    const bool hands_over = !disaggregation_mode(prepared->launch).empty();
-    for (auto* group : {place.empty() ? nullptr : &groups_[place],
-                        hands_over ? &pairs_[handover_place(read, prepared->launch)] : nullptr}) {
-      if (group != nullptr)
-        group->push_back(
-            {{.name = title_of(read), .command = {}, .variables = {}, .env = {}, .file = file.name}, *prepared});
+    const Node node{.name = title_of(read), .command = {}, .variables = {}, .env = {}, .file = file.name};
+    if (!place.empty()) groups_[place].push_back({node, *prepared});
+    if (!disaggregation_mode(prepared->launch).empty()) {
+      halves_.add(Node(node), PreparedLaunch(*prepared));
+      halves_.nodes.back().file = read.file;
     }
     Report report = make_report(std::move(*prepared), command);
     report.read = std::move(read);
@@ -146,36 +131,11 @@ class PathCheck {
   // Nodes of one launch, and prefill and decode servers of one model, are also looked at together.
   void together() {
     for (auto& [place, members] : groups_) look_at_nodes(place, members);
-    join_files();
-    for (auto& [place, members] : pairs_) {
-      const std::string what = fmt::format("prefill and decode of {} in {}", place.model, place.file);
-      if (has_both(members)) look_at_group(what, taken_apart(members), pair_findings);
+    for (const ServerPair& pair : server_pairs(halves_.nodes, halves_.launches)) {
+      Members members;
+      for (const std::size_t i : pair.members) members.add(Node(halves_.nodes[i]), PreparedLaunch(halves_.launches[i]));
+      look_at_group(pair.what, members, pair_findings);
     }
-  }
-
-  // One file of a folder for prefill and one for decode: which of more belong together nobody knows.
-  void join_files() {
-    std::map<Handover, std::vector<Handover>> by_folder;
-    for (const auto& [place, members] : pairs_) {
-      const std::string folder = std::filesystem::path(place.file).parent_path().string();
-      if (!has_both(members)) by_folder[{folder, place.model}].push_back(place);
-    }
-    for (const auto& [folder, places] : by_folder) {
-      if (places.size() != 2) continue;
-      std::vector<Member> members = pairs_.at(places[0]);
-      const std::vector<Member>& others = pairs_.at(places[1]);
-      members.insert(members.end(), others.begin(), others.end());
-      const std::string files = fmt::format("{} and {}", places[0].file, places[1].file);
-      if (has_both(members)) pairs_.insert_or_assign({files, folder.model}, std::move(members));
-    }
-  }
-
-  static bool has_both(const std::vector<Member>& members) {
-    const auto any = [&](std::string_view mode) {
-      return std::any_of(members.begin(), members.end(),
-                         [&](const Member& m) { return disaggregation_mode(m.launch.launch) == mode; });
-    };
-    return any("prefill") && any("decode");
   }
 
   // Launches of one address that are not of one launch are told by their models.
@@ -206,7 +166,7 @@ class PathCheck {
   bool release_given_;
   Exit worst_ = kOk;
   std::map<std::string, std::vector<Member>> groups_;
-  std::map<Handover, std::vector<Member>> pairs_;
+  Members halves_;  // prefill and decode servers
   report::CheckRun run_;
 };
 
