@@ -206,6 +206,21 @@ TEST(Nodes, PrefillAndDecodeServersAreComparedAsCheckDoes) {
   EXPECT_THAT(alone.out, HasSubstr("each of these servers was looked at by itself: 2 nodes"));
 }
 
+// What was found and is ignored was found: the group does not fit.
+TEST(Nodes, OfAGroupWhoseFindingsAreIgnoredDoNotFit) {
+  const TemporaryDirectory dir;
+  const std::string meet = "--nnodes 2 --tp 8 --dist-init-addr n0:5000 --node-rank 0";
+  dir.file("s/a.sh", command(meet));
+  dir.file("s/b.sh", command(meet));
+  for (const std::string format : {"text", "html"}) {
+    const ToolRun run = run_tool({"check", "--no-kernel", "--no-policy", "--device-count", "4", "--ignore", "ND",
+                                  "--output", format, dir.path() + "/s"});
+    EXPECT_THAT(run.out, HasSubstr("finding")) << run.err;
+    EXPECT_THAT(run.out, HasSubstr(" ignored"));
+    EXPECT_THAT(run.out, Not(HasSubstr("they fit")));
+  }
+}
+
 // `check` reads a set as its nodes, and looks at them together.
 TEST(Nodes, OfASetAreCheckedWithoutBeingAskedFor) {
   const TemporaryDirectory dir;

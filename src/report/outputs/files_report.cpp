@@ -8,6 +8,7 @@
 #include "src/report/json_dump.h"
 #include "src/report/launches_report.h"
 #include "src/report/least_told.h"
+#include "src/report/outputs/ignored_text.h"
 #include "src/report/outputs/outputs.h"
 #include "src/report/printable.h"
 #include "src/report/report_json.h"
@@ -52,13 +53,18 @@ std::string checked_text(const CheckedLaunch& launch, const SharedFacts& shared,
   return out;
 }
 
+// What is ignored was found all the same.
+std::string word_of(const CheckedGroup& group) {
+  if (!group.findings.empty()) return "see above";
+  return group.ignored.empty() ? "they fit" : ignored_text(group);
+}
+
 std::string groups_text(const CheckRun& run, const TextOptions& options) {
   std::string out;
   for (const CheckedGroup& group : run.groups) {
     for (const Diagnostic& d : group.findings) out += finding_text(d, {}, options) + "\n";
     if (group.launches.empty() || (options.quiet && group.findings.empty())) continue;
-    out += fmt::format("together: {} of {}: {}\n", group.launches.size(), printable(group.what),
-                       group.findings.empty() ? "they fit" : "see above");
+    out += fmt::format("together: {} of {}: {}\n", group.launches.size(), printable(group.what), word_of(group));
   }
   return out;
 }

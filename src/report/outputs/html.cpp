@@ -10,6 +10,7 @@
 #include "src/report/excerpt.h"
 #include "src/report/fixes_text.h"
 #include "src/report/outputs/escapes.h"
+#include "src/report/outputs/ignored_text.h"
 #include "src/report/outputs/outputs.h"
 #include "src/report/page_picture.h"
 
@@ -205,7 +206,8 @@ std::string html_report(const CheckRun& run) {
   for (const CheckedGroup& group : run.groups) {
     out +=
         fmt::format("<section>\n<h2>{}{}</h2>\n", group.launches.empty() ? "" : "Together: ", markup_text(group.what));
-    if (group.findings.empty()) out += "<p class=\"good\">they fit</p>\n";
+    if (group.findings.empty() && group.ignored.empty()) out += "<p class=\"good\">they fit</p>\n";
+    if (group.findings.empty() && !group.ignored.empty()) out += labelled("found", ignored_text(group));
     if (!group.launches.empty()) out += labelled("at", fmt::format("{}", fmt::join(group.launches, ", ")));
     for (const Diagnostic& f : group.findings) out += finding_html(f, {}, "");
     for (const Ignored& i : group.ignored) out += finding_html(i.finding, {}, i.by + ": " + i.reason);
