@@ -283,5 +283,20 @@ TEST_F(VariableFiles, OfAUnitAreNamedAsTheyAreWritten) {
   EXPECT_EQ(read->front().notes[0].message, "EnvironmentFile %h/s.env is not read: what it sets is not known");
 }
 
+// podman-systemd.unit(5): PodmanArgs= stands at the end of the options of `podman run`.
+TEST_F(VariableFiles, OfAQuadletAreWhatItsPodmanArgsSay) {
+  const auto read = read_launches(
+      "[Container]\nImage=i\nEnvironment=SGLANG_A=1\nExec=-c \"exec python -m sglang.launch_server --tp 2\"\n"
+      "PodmanArgs=--env ZE_AFFINITY_MASK=1 -e SGLANG_A=2\nPodmanArgs=--entrypoint=bash\nEnvironmentHost=true\n",
+      {}, path("s.container"));
+  ASSERT_TRUE(read) << read.error().text();
+  ASSERT_EQ(read->size(), 1U);
+  EXPECT_EQ(read->front().argv, (std::vector<std::string>{"--tp", "2"}));
+  EXPECT_EQ(read->front().env.at("ZE_AFFINITY_MASK"), "1");
+  EXPECT_EQ(read->front().env.at("SGLANG_A"), "2");
+  ASSERT_EQ(read->front().notes.size(), 1U);
+  EXPECT_EQ(read->front().notes[0].message, "EnvironmentHost hands over the host's variables, which are not known");
+}
+
 }  // namespace
 }  // namespace preflight::sources

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/ascii_case.h"
 #include "src/base/limits.h"
 #include "src/sources/container_command.h"
 #include "src/sources/readers/misspelt_keys.h"
@@ -242,6 +243,12 @@ Result<bool> run_command(std::vector<ShellWord> command, bool container, const V
 
 namespace {
 
+// A boolean of systemd.
+bool is_yes(std::string_view text) {
+  const std::string word = ascii_lower(text);
+  return word == "1" || word == "yes" || word == "y" || word == "true" || word == "t" || word == "on";
+}
+
 bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
   return a.lexically_normal() == b.lexically_normal();
 }
@@ -260,12 +267,14 @@ class UnitReader {
   };
   std::vector<Start> starts = {};
   std::vector<Start> replaced = {};
-  bool container = false;                    // a quadlet
-  std::optional<ShellText> entrypoint = {};  // of its container
-  std::vector<std::string> unset = {};       // NAME, or NAME=VALUE where it has that value
-  ShellText overrides = {};                  // a file of variables, which wins over Environment=
-  std::optional<std::size_t> too_long = {};  // where a line begins that is longer than any argument
-  std::vector<ShellNote> misspelt = {};      // keys of this file
+  bool container = false;                          // a quadlet
+  std::optional<ShellText> entrypoint = {};        // of its container
+  std::vector<ShellWord> podman_options = {};      // PodmanArgs=, at the end of those of its `podman run`
+  std::optional<std::size_t> host_variables = {};  // where EnvironmentHost= asks for them
+  std::vector<std::string> unset = {};             // NAME, or NAME=VALUE where it has that value
+  ShellText overrides = {};                        // a file of variables, which wins over Environment=
+  std::optional<std::size_t> too_long = {};        // where a line begins that is longer than any argument
+  std::vector<ShellNote> misspelt = {};            // keys of this file
 
   // `elsewhere`: of another file; what it says is told at the beginning of this one.
   void take(std::string_view text, bool elsewhere) {
@@ -312,6 +321,12 @@ class UnitReader {
       if (value.text.find_first_not_of(" \t") != std::string::npos) starts.push_back({value, here});
     } else if (in_container_ && key == "Entrypoint") {
       entrypoint = value.text.empty() ? std::nullopt : std::optional(value);
+    } else if (in_container_ && key == "PodmanArgs") {
+      std::vector<ShellWord> options = unit_words(value);
+      if (options.empty()) podman_options.clear();
+      podman_options.insert(podman_options.end(), options.begin(), options.end());
+    } else if (in_container_ && key == "EnvironmentHost") {
+      host_variables = is_yes(value.text) ? std::optional(line.origin.front()) : std::nullopt;
     } else if (key == "Image") {
       context.image = value.text;
     } else if (key == "Description") {
@@ -325,8 +340,9 @@ class UnitReader {
     using Names = std::string_view;
     constexpr std::array kServiceRead = {Names("Environment"), Names("EnvironmentFile"), Names("ExecStart"),
                                          Names("UnsetEnvironment")};
-    constexpr std::array kContainerRead = {Names("Entrypoint"), Names("Environment"), Names("EnvironmentFile"),
-                                           Names("Exec"), Names("Image")};
+    constexpr std::array kContainerRead = {Names("Entrypoint"),     Names("Environment"), Names("EnvironmentFile"),
+                                           Names("Exec"),           Names("Image"),       Names("PodmanArgs"),
+                                           Names("EnvironmentHost")};
     if ((!in_service_ && !in_container_) || misspelt.size() >= kMostMisspelt) return;
     const PartKeys keys = in_service_ ? PartKeys{"[Service]", kServiceRead} : PartKeys{"[Container]", kContainerRead};
     const std::string_view meant = meant_key(key, keys);
@@ -394,6 +410,22 @@ std::vector<ShellText> own_starts(UnitReader& unit, LaunchFinder& finder) {
   return out;
 }
 
+// What a quadlet's own keys say of its container is overridden by the options that stand behind them.
+void take_podman_options(UnitReader& unit, const Variables& given, LaunchFinder& finder) {
+  if (unit.host_variables)
+    finder.note(
+        {"SH002", "EnvironmentHost hands over the host's variables, which are not known", *unit.host_variables});
+  if (unit.podman_options.empty()) return;
+  const std::size_t first = unit.podman_options.front().begin;
+  std::vector<ShellWord> words = {{{"podman", {}, {}}, first, first}, {{"run", {}, {}}, first, first}};
+  words.insert(words.end(), unit.podman_options.begin(), unit.podman_options.end());
+  words.push_back({{"image", {}, {}}, first, first});
+  const std::size_t image = words.size() - 1;
+  container_environment(words, 0, image, {}, given, unit.context.env);
+  for (const ShellNote& note : unread_files(words, image)) finder.note(note);
+  if (auto run = container_run(words, 0); run && run->entrypoint) unit.entrypoint = std::move(run->entrypoint);
+}
+
 // The commands of what the unit starts.
 Result<bool> run_starts(const UnitReader& unit, const std::vector<ShellText>& starts, const SourceText& source,
                         LaunchFinder& finder) {
@@ -447,10 +479,12 @@ Result<bool> read_unit(const SourceText& source, LaunchFinder& finder) {
     if (found == unit.service_env.end()) continue;
     if (found->first == name || name == found->first + "=" + found->second.text) unit.service_env.erase(found);
   }
-  if (unit.container)
+  if (unit.container) {
     unit.context.env.insert(unit.files_env.begin(), unit.files_env.end());
-  else
+    take_podman_options(unit, source.given, finder);
+  } else {
     unit.context.env = unit.service_env;
+  }
   auto done = run_starts(unit, own_starts(unit, finder), source, finder);
   for (const ShellNote& note : unit.misspelt) finder.tell(note, 0, text.size());
   return done;
