@@ -497,8 +497,6 @@ const Bound kBounds[] = {
     {"DC008", 23, false, "qwen3-0.6b", kMoe, two_batches(2, "Qwen3ForCausalLM")},
     {"DC008", 23, false, "qwen3-0.6b", kMoe, two_batches(1, "Qwen3MoeForCausalLM")},
     {"WP007", 16, true, "embeddinggemma-300m", "--device xpu --is-embedding --chunked-prefill-size -1", nothing},
-    {"WP007", 16, false, "embeddinggemma-300m",
-     "--device xpu --is-embedding --chunked-prefill-size -1 --disable-radix-cache", nothing},
     {"WP007", 14, true, "embeddinggemma-300m",
      "--device xpu --is-embedding --chunked-prefill-size -1 --disable-radix-cache", nothing},
     {"WP007", 13, true, "embeddinggemma-300m",
