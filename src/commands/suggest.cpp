@@ -146,10 +146,12 @@ void look_for_host_memory(Answer& a) {
   const auto found = with_host_memory(other);
   a.search.attempts += other.attempts;
   if (!found) return;
-  a.remedies.push_back({fmt::format("{} GiB of each card's weights in host memory, read for every token (slow)",
-                                    found->arguments.back()) +
-                            a.condition,
-                        found->arguments, found->tokens()});
+  const auto option = std::ranges::find(found->arguments, "--cpu-offload-gb");
+  if (option == found->arguments.end() || option + 1 == found->arguments.end()) return;
+  a.remedies.push_back(
+      {fmt::format("{} GiB of each card's weights in host memory, read for every token (slow)", *(option + 1)) +
+           a.condition,
+       found->arguments, found->tokens()});
 }
 
 // They were tried with their secrets, and are shown without.
