@@ -42,7 +42,7 @@ TEST(CaseFile, AKeyOfTheWrongTypeIsOneLineThatNamesLineAndKey) {
       {R"({"id":"a","args":[],"device":{"count":"a"}})", "\"device.count\": expected a whole number"},
       {R"({"id":"a","args":[],"device":{"count":-1}})", "\"device.count\": expected a whole number"},
       {R"({"id":"a","args":[],"device":{"count":4097}})", "\"device.count\": expected a whole number, 0 to 4,096"},
-      {R"({"id":"a","args":[],"device":{"memory_mib":0}})", "\"device.memory_mib\": expected a whole number, 1 to"},
+      {R"({"id":"a","args":[],"device":{"memory_mib":-1}})", "\"device.memory_mib\": expected a whole number, 0 to"},
       {R"({"id":"a","args":[],"device":{"memory_mib":9223372036854775807}})", "\"device.memory_mib\": expected"},
       {R"({"id":"a","args":[],"device":{"memory_mib":99999999999999999999}})", "\"device.memory_mib\": expected"},
       {R"({"id":"a","args":[],"device":{"host_memory_mib":1000000001}})", "\"device.host_memory_mib\": expected"},

@@ -45,7 +45,7 @@ struct Key {
 };
 
 constexpr Test is_text = [](const Value& v) { return v.is_string(); };
-constexpr Test is_mib = [](const Value& v) { return v.is_int() && v.as_int() >= 1 && v.as_int() <= limits::kCardMib; };
+constexpr Test is_mib = [](const Value& v) { return v.is_int() && v.as_int() >= 0 && v.as_int() <= limits::kCardMib; };
 // A process is given neither words with a NUL byte nor variables without a name.
 constexpr Test is_word = [](const Value& v) { return v.is_string() && v.as_string().find('\0') == std::string::npos; };
 constexpr Test is_words = [](const Value& v) {
@@ -66,12 +66,12 @@ constexpr std::array<Key, 6> kKeys{
      {"env", is_variables, "an object of single values by names that a process can be given, 512 at most"},
      {"config", is_text, "text"}}};
 constexpr std::array<Key, 5> kDeviceKeys{
-    {{"memory_mib", is_mib, "a whole number, 1 to 1,000,000,000"},
+    {{"memory_mib", is_mib, "a whole number, 0 to 1,000,000,000"},
      {"count", [](const Value& v) { return v.is_int() && v.as_int() >= 0 && v.as_int() <= limits::kCards; },
       "a whole number, 0 to 4,096"},
      {"name", is_text, "text"},
      {"has_fp64", [](const Value& v) { return v.is_bool(); }, "true or false"},
-     {"host_memory_mib", is_mib, "a whole number, 1 to 1,000,000,000"}}};
+     {"host_memory_mib", is_mib, "a whole number, 0 to 1,000,000,000"}}};
 
 bool is_key(std::string_view name, std::span<const Key> keys) {
   return std::ranges::find(keys, name, &Key::name) != keys.end();
