@@ -138,7 +138,7 @@ struct ShellStart {
   std::optional<ShellText> zero = {};  // $0 of a text that is handed to a shell
   std::string own_file = {};           // that the text is, from the root; empty: it is none
   std::string folder = {};             // that it is started in, from the root; empty: not known
-  bool is_here = false;  // on this machine, and `environment` is all of it: what is not there is not set
+  bool is_here = false;                // on this machine, and `environment` is all of it: what is not there is not set
   std::string stands_in = {};          // the file that holds the text, where that is another than the pasted one
   MentionTrail* trail = nullptr;       // hears where texts that name a launch go
   std::shared_ptr<const std::map<std::string, ShellText>> files = {};  // that lie there, by their paths
