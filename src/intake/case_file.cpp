@@ -44,20 +44,25 @@ struct Key {
   std::string_view expected;
 };
 
-constexpr Test is_text = [](const Value& v) { return v.is_string(); };
-constexpr Test is_mib = [](const Value& v) { return v.is_int() && v.as_int() >= 0 && v.as_int() <= limits::kCardMib; };
+bool is_text(const Value& v) { return v.is_string(); }
+
+bool is_mib(const Value& v) { return v.is_int() && v.as_int() >= 0 && v.as_int() <= limits::kCardMib; }
+
 // A process is given neither words with a NUL byte nor variables without a name.
-constexpr Test is_word = [](const Value& v) { return v.is_string() && v.as_string().find('\0') == std::string::npos; };
-constexpr Test is_words = [](const Value& v) {
+bool is_word(const Value& v) { return v.is_string() && v.as_string().find('\0') == std::string::npos; }
+
+bool is_words(const Value& v) {
   return v.is_list() && v.as_list().size() <= limits::kListWords && std::ranges::all_of(v.as_list(), is_word);
-};
-constexpr Test is_variables = [](const Value& v) {
+}
+
+bool is_variables(const Value& v) {
   return v.is_dict() && v.as_dict().size() <= limits::kVariables &&
          std::ranges::none_of(v.as_dict(), [](const auto& kv) {
            return kv.first.empty() || kv.first.find_first_of(std::string_view("=\0", 2)) != std::string::npos ||
                   kv.second.is_list() || kv.second.is_dict() || (kv.second.is_string() && !is_word(kv.second));
          });
-};
+}
+
 constexpr std::array<Key, 6> kKeys{
     {{"id", [](const Value& v) { return v.is_string() || v.is_int(); }, "text"},
      {"args", is_words, "a list of texts, none with a NUL byte, 10,000 at most"},

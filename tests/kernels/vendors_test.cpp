@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
+#include <optional>
 #include <string>
 
 #include "src/opencl/vendors.h"
@@ -18,11 +19,13 @@ TEST(Vendors, ThatDoNotLoadAreNamedWithTheLoadersWords) {
   (void)folder.file("sound.icd", "libc.so.6\n");
   const std::string broken = folder.file("broken.icd", "libno-such-driver.so.1\n");
   (void)folder.file("readme.txt", "libneither.so\n");
+  const char* given = std::getenv("OCL_ICD_VENDORS");  // the tests behind this one have their driver by it
+  const std::optional<std::string> before = given == nullptr ? std::nullopt : std::optional<std::string>(given);
   setenv("OCL_ICD_VENDORS", folder.path().c_str(), 1);
   const std::string text = opencl::drivers_that_do_not_load();
   setenv("OCL_ICD_VENDORS", broken.c_str(), 1);
   const std::string of_file = opencl::drivers_that_do_not_load();
-  unsetenv("OCL_ICD_VENDORS");
+  before ? setenv("OCL_ICD_VENDORS", before->c_str(), 1) : unsetenv("OCL_ICD_VENDORS");
   EXPECT_THAT(text, HasSubstr("; broken.icd names libno-such-driver.so.1, which does not load: "));
   EXPECT_THAT(text, HasSubstr("cannot open shared object file"));
   EXPECT_THAT(text, Not(HasSubstr("sound")));

@@ -77,6 +77,7 @@ void Follower::bind_parameters(const std::vector<Parameter>& parameters, Argumen
     out.mystery = mystery;
     return given_or(out, one.name);
   };
+  const bool any_open = lost != a.values.end() || !a.more.empty();  // which argument each is, is not known
   for (const Parameter& one : parameters) {
     spend(a.keys.size() / 8 + 1);  // among which it is sought
     Val& into = locals->now.names[one.name];
@@ -98,12 +99,11 @@ void Follower::bind_parameters(const std::vector<Parameter>& parameters, Argumen
       named.insert(one.name);
     } else if (!one.keyword_only && next < known) {
       into = a.values[next++];
-    } else if (lost != a.values.end() || !a.more.empty()) {
-      into = given(one);
-    } else if (const auto fallback = function->keys.find("=" + one.name); fallback != function->keys.end()) {
+    } else if (const auto fallback = function->keys.find("=" + one.name);
+               !any_open && fallback != function->keys.end()) {
       into = fallback->second;
-    } else if (!function->altered.empty()) {
-      into = given(one);  // by what its decorator made of it
+    } else if (any_open || !function->altered.empty()) {  // or given by what its decorator made of it
+      into = given(one);
     } else {
       throw Thrown{instance("TypeError"), a.at};
     }
