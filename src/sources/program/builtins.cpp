@@ -14,7 +14,6 @@ namespace {
 
 using Kind = Val::Kind;
 
-bool is_many(const Val& v) { return v.is(Kind::kUnknown) && v.mystery->many; }
 bool any_many(const std::vector<Val>& items) { return std::any_of(items.begin(), items.end(), is_many); }
 
 }  // namespace

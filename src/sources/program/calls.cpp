@@ -26,10 +26,6 @@ constexpr std::array<std::string_view, 13> kStarting = {"run",        "run_alway
 
 constexpr std::size_t kFileSteps = 200;  // to look for a file
 
-bool is_many(const Val& v) { return v.is(Kind::kUnknown) && v.mystery->many; }
-
-std::string_view last_name(std::string_view name) { return name.substr(name.rfind('.') + 1); }
-
 }  // namespace
 
 Val Follower::call(const Val& callee, Arguments& a) {

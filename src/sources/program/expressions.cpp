@@ -85,8 +85,6 @@ bool is_builtin(std::string_view name) {
          name.ends_with("Warning");
 }
 
-bool is_many(const Val& v) { return v.is(Val::Kind::kUnknown) && v.mystery->many; }
-
 }  // namespace
 
 Val none() { return {}; }

@@ -15,8 +15,6 @@ namespace {
 
 using Kind = Val::Kind;
 
-bool is_many(const Val& v) { return v.is(Kind::kUnknown) && v.mystery->many; }
-
 // Calls that change nothing that a launch depends on, by the beginning of their names.
 constexpr std::array<std::string_view, 27> kHarmless = {
     "time.",      "logging.",  "signal.",     "os.makedirs", "os.mkdir",      "os.chdir",         "os.kill",

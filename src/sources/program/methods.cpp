@@ -12,8 +12,6 @@ namespace {
 using Kind = Val::Kind;
 constexpr std::string_view kBlanks = " \t\n\r\v\f";
 
-bool is_many(const Val& v) { return v.is(Kind::kUnknown) && v.mystery->many; }
-
 }  // namespace
 
 // --- texts ---

@@ -15,7 +15,6 @@ using Kind = Val::Kind;
 
 bool numeric(const Val& v) { return v.whole() || v.is(Kind::kFloat); }
 double as_real(const Val& v) { return v.is(Kind::kFloat) ? v.number : static_cast<double>(v.integer); }
-bool is_many(const Val& v) { return v.is(Kind::kUnknown) && v.mystery->many; }
 bool is_path(const Val& v) { return v.is(Kind::kInstance) && v.object->name == "pathlib.Path"; }
 
 }  // namespace

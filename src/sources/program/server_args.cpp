@@ -19,8 +19,6 @@ constexpr const char* kServersOptions = "what SGLang's own options are given is 
 constexpr std::array<std::string_view, 7> kReadAtStart = {
     "host", "log_level", "log_level_http", "log_requests", "dist_init_addr", "nccl_port", "enable_metrics"};
 
-bool is_many(const Val& v) { return v.is(Kind::kUnknown) && v.mystery->many; }
-std::string_view last_name(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 bool is_server_args(const Val& v) { return v.is(Kind::kInstance) && v.object->name == kServerArgs; }
 bool is_off(const Val& v) { return v.is(Kind::kNone) || (v.is(Kind::kBool) && v.integer == 0); }
 
@@ -31,7 +29,7 @@ bool is_off(const Val& v) { return v.is(Kind::kNone) || (v.is(Kind::kBool) && v.
 // NAME=VALUE as --name VALUE.
 void Follower::option(const std::string& name, const Val& v, std::size_t at, std::vector<ShellWord>& words,
                       RunContext& context) {
-  if (v.is(Kind::kNone) || (v.is(Kind::kBool) && v.integer == 0)) return;
+  if (is_off(v)) return;
   std::string flag = "--" + name;
   std::replace(flag.begin(), flag.end(), '_', '-');
   const std::size_t size = flag.size();
@@ -128,9 +126,7 @@ Val Follower::prepared(const Val& words, const Arguments& a) {
   Val out = server_args({.at = a.at, .end = a.end, .call = a.call});
   const bool known = words.sequence() && !(words.object->now.items.size() == 1 && is_many(words.object->now.items[0]));
   if (!known) made_.back().where.reset();
-  ++quiet_;
-  out.object->keys[kServersWords] = words.sequence() ? list_of(words.object->now.items, words.kind) : words;
-  --quiet_;
+  out.object->keys[kServersWords] = words.sequence() ? list_aside(words.object->now.items, words.kind) : words;
   return out;
 }
 

@@ -13,8 +13,6 @@ namespace {
 
 using Kind = Val::Kind;
 
-std::string_view last_name(std::string_view name) { return name.substr(name.rfind('.') + 1); }
-
 // "<checkpoint_path>", as pages write what their reader puts in.
 bool is_placeholder(std::string_view word) {
   if (word.size() < 3 || !word.starts_with('<') || !word.ends_with('>')) return false;
@@ -28,8 +26,6 @@ template <std::size_t N>
 bool is_one_of(std::string_view word, const std::array<std::string_view, N>& list) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
-
-bool is_many(const Val& v) { return v.is(Kind::kUnknown) && v.mystery->many; }
 
 constexpr std::size_t kStartSteps = 200;  // to look at what is started, and to keep it
 

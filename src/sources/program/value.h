@@ -88,6 +88,11 @@ struct Object {
   bool handed = false;  // to something that is not known, which may call it
 };
 
+// **x or *x that is not known: any number of values.
+inline bool is_many(const Val& v) { return v.is(Val::Kind::kUnknown) && v.mystery->many; }
+// Of a dotted name.
+inline std::string_view last_name(std::string_view name) { return name.substr(name.rfind('.') + 1); }
+
 Val none();
 Val boolean(bool b);
 Val whole(std::int64_t i);
