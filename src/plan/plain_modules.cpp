@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "src/base/limits.h"
+#include "src/facts/described_form.h"
 
 namespace preflight::plan {
 namespace {
@@ -179,12 +180,6 @@ std::size_t NamePattern::size() const {
   std::size_t out = 0;
   for (const Way& way : ways_) out += way.items.size();
   return out;
-}
-
-const Value& described_form(const ModelFacts& model) {
-  if (model.hf_quant_config.is_dict()) return model.hf_quant_config;
-  const Value* inner = model.quant_config.is_dict() ? model.quant_config.find("quantization") : nullptr;
-  return inner != nullptr && inner->is_dict() ? *inner : model.quant_config;
 }
 
 PlainModules::PlainModules(const ModelFacts& model) {

@@ -21,9 +21,6 @@ namespace preflight::plan {
 // Keys under which modules are named that stay as they are.
 inline constexpr std::array kLeftPlain = {"modules_to_not_convert", "ignore", "ignored_layers", "exclude_modules"};
 
-// What says how the weights are stored: config.json, or hf_quant_config.json beside it.
-const Value& described_form(const ModelFacts& model);
-
 // A pattern as Python's re.match takes it, in time that grows with its length and the text's alone.
 class NamePattern {
  public:

@@ -14,6 +14,7 @@
 
 #include "src/base/ascii_case.h"
 #include "src/base/limits.h"
+#include "src/facts/described_form.h"
 #include "src/facts/kinds.h"
 #include "src/plan/output_head.h"
 #include "src/plan/plain_modules.h"

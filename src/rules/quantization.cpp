@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "src/facts/described_form.h"
 #include "src/facts/gguf/gguf_file.h"
 #include "src/facts/has_class.h"
 #include "src/facts/kinds.h"
@@ -214,10 +215,8 @@ bool has_nvfp4(const ModelFacts& m) {
   if (!m.quant_config.is_dict()) return false;  // hf_quant_config.json says it, where config.json does not
   if (has_quantization(m, "modelopt_fp4")) return true;
   if (!has_quantization(m, "modelopt_mixed")) return false;
-  const Value* file = m.quant_config.find("quantization");  // of hf_quant_config.json
-  const Value& config = file != nullptr && file->is_dict() ? *file : m.quant_config;
   const auto any_in = [&](std::string_view key, const auto& in_four_bits) {
-    const Value* parts = config.find(key);
+    const Value* parts = described_form(m).find(key);
     return parts != nullptr && parts->is_dict() && std::ranges::any_of(parts->as_dict(), in_four_bits);
   };
   return any_in("config_groups",
