@@ -1,4 +1,4 @@
-// Variables of a launch, besides SGLang's own, that change what is found here.
+// Variables of a launch, SGLang's own and others, that change what is found here.
 #pragma once
 
 #include <algorithm>
@@ -22,10 +22,14 @@ inline constexpr std::array<std::string_view, 9> kModelPlaceVariables = {
 // Whether it may ask for a model that is not there: with either, it is refused.
 inline constexpr std::array<std::string_view, 2> kOfflineVariables = {"HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"};
 
+// SGLang's to read; the old beginning is rewritten by every release.
+inline bool is_sglang_name(std::string_view variable) {
+  return variable.starts_with("SGLANG_") || variable.starts_with("SGL_");
+}
+
 // A launch is judged by the value of this one: without it, it is not judged.
 inline bool judges_by(std::string_view variable) {
-  return variable.starts_with("SGLANG_") || variable.starts_with("SGL_") ||
-         std::ranges::find(kCardVariables, variable) != kCardVariables.end() ||
+  return is_sglang_name(variable) || std::ranges::find(kCardVariables, variable) != kCardVariables.end() ||
          std::ranges::find(kOfflineVariables, variable) != kOfflineVariables.end() ||
          std::ranges::find(kCollectiveVariables, variable) != kCollectiveVariables.end();
 }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "src/facts/launch_variables.h"
 #include "src/rules/environment_names.h"
 #include "src/rules/environment_values.h"
 #include "src/rules/families.h"
@@ -23,7 +24,7 @@ std::optional<Finding> unknown_name(const LaunchFacts& f) {
   Remedy all;  // one name left over is the finding still
   std::size_t untold = 0;
   for (const auto& [name, value] : f.launch().env) {
-    if (!is_sglang_name(name) || environment_name(f.release(), name).state != NameState::kUnknown) continue;
+    if (!facts::is_sglang_name(name) || environment_name(f.release(), name).state != NameState::kUnknown) continue;
     all.steps.push_back({StepKind::kUnset, name});
     if (parts.size() == kTold) {
       ++untold;
@@ -57,7 +58,7 @@ std::optional<Finding> name_of_another_release(const LaunchFacts& f) {
   bool ignored = false;
   Remedy all;
   for (const auto& [name, value] : f.launch().env) {
-    if (!is_sglang_name(name)) continue;
+    if (!facts::is_sglang_name(name)) continue;
     const EnvironmentName known = environment_name(f.release(), name);
     if (known.state == NameState::kRead || known.state == NameState::kUnknown) continue;
     // The value of an old variable with a new name is passed on.

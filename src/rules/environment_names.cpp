@@ -114,8 +114,6 @@ constexpr std::pair<std::string_view, std::string_view> kInstead[] = {
 
 }  // namespace
 
-bool is_sglang_name(std::string_view name) { return name.starts_with("SGLANG_") || name.starts_with("SGL_"); }
-
 EnvironmentName environment_name(Release release, std::string_view name) {
   const Row* row = find_row(name);
   if (row == nullptr && name.starts_with("SGL_")) {  // the old beginning is rewritten by every release

@@ -40,8 +40,6 @@ struct ValueReading {
   std::string_view fallback;  // as Python prints it, "" where the code computes it
 };
 
-// Whether a name is SGLang's to read at all.
-bool is_sglang_name(std::string_view name);
 EnvironmentName environment_name(Release release, std::string_view name);
 // nullopt: text, or read by nothing that serves a model.
 std::optional<ValueReading> value_reading(Release release, std::string_view name);

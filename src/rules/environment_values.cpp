@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "src/base/ascii_case.h"
+#include "src/facts/launch_variables.h"
 #include "src/python/text.h"
 #include "src/rules/environment_names.h"
 #include "src/rules/environment_words.h"
@@ -81,7 +82,6 @@ std::string told_of(const ValueReading& how, const std::string& value) {
   return "";
 }
 
-bool serves_text(const LaunchFacts& f) { return !f.on(Field::encoder_only); }
 bool serves_http(const LaunchFacts& f) {
   return serves_text(f) && !f.on(Field::grpc_mode) && !f.on(Field::smg_grpc_mode);
 }
@@ -143,7 +143,7 @@ struct Told {
 std::optional<Finding> value_not_taken(const LaunchFacts& f) {
   Told told;
   for (const auto& [name, value] : f.launch().env) {
-    if (value.empty() || !is_sglang_name(name) || ending(f, name, value) != nullptr) continue;
+    if (value.empty() || !facts::is_sglang_name(name) || ending(f, name, value) != nullptr) continue;
     if (const auto how = value_reading(f.release(), name)) {
       const std::string words = told_of(*how, value);
       if (!words.empty()) told.add(name, value, meant(how->kind, value), words);

@@ -37,8 +37,6 @@ constexpr Words kKernels20 = Words(kKernels).first(12);
 
 enum class Case { kExact, kAny };  // kAny: blanks at the ends do not count either
 
-bool always(const LaunchFacts& /*f*/) { return true; }
-bool serves_text(const LaunchFacts& f) { return !f.on(Field::encoder_only); }
 // The first layer of a decoder is such an operation; of encoders not every class has one.
 bool generates(const LaunchFacts& f) { return serves_text(f) && f.has_model() && f.model().is_generation; }
 bool asks_an_encoder(const LaunchFacts& f) { return f.on(Field::language_only); }

@@ -10,6 +10,9 @@
 
 namespace preflight::rules {
 
+// There is an engine: variables that only its parts read are read.
+inline bool serves_text(const LaunchFacts& f) { return !f.on(Field::encoder_only); }
+
 // What the release does with a word that it does not know; "" where it knows the word or asks for none.
 std::string word_not_taken(Release release, const std::string& name, const std::string& value);
 // The same where the server ends with it in such a launch.
