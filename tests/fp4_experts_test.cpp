@@ -28,12 +28,29 @@ TEST(Fp4Experts, AreNamedByTheCheckpointOrByDefault) {
                          Row{"MiMoV2FlashForCausalLM", R"({"store_dtype": "fp8"})", false, false},
                          Row{"Qwen3MoeForCausalLM", R"({"store_dtype": "mxfp4"})", false, false}}) {
     const ModelFacts m = model(row.name, row.quantization);
-    EXPECT_EQ(has_fp4_experts(m, true), row.by_default) << row.name << row.quantization;
-    EXPECT_EQ(has_fp4_experts(m, false), row.denied) << row.name << row.quantization;
+    EXPECT_EQ(has_fp4_experts(m, true, v0_5(23)), row.by_default) << row.name << row.quantization;
+    EXPECT_EQ(has_fp4_experts(m, false, v0_5(23)), row.denied) << row.name << row.quantization;
   }
   ModelFacts second = model("LlamaForCausalLM", "{}");
   second.architectures.emplace_back("DeepseekV4ForCausalLM");
-  EXPECT_FALSE(is_deepseek_v4(second));  // upstream looks at the first name alone
+  EXPECT_FALSE(is_deepseek_v4(second, v0_5(23)));  // upstream looks at the first name alone
+}
+
+TEST(Fp4Experts, DeepseekV4IsNamedByTheClassesOfTheRelease) {
+  struct Row {
+    const char* name;
+    Release first;
+    Release before;
+  };
+  for (const Row& row :
+       {Row{"DeepseekV4ForCausalLM", v0_5(12), v0_5(11)}, Row{"DeepseekV4ForCausalLMNextN", v0_5(12), v0_5(11)},
+        Row{"DeepseekV4ForCausalLMDSpark", v0_5(16), v0_5(15)}}) {
+    const ModelFacts m = model(row.name, "{}");
+    EXPECT_TRUE(is_deepseek_v4(m, row.first)) << row.name;
+    EXPECT_FALSE(is_deepseek_v4(m, row.before)) << row.name;
+    EXPECT_TRUE(has_fp4_experts(m, true, row.first)) << row.name;
+    EXPECT_FALSE(has_fp4_experts(m, true, row.before)) << row.name;
+  }
 }
 
 }  // namespace

@@ -158,6 +158,9 @@ constexpr Row kRows[] = {
     {"Qwen3_5ForConditionalGeneration", ArchTrait::kBreakableGraph, v0_5(16)},
     {"Qwen3_5MoeForConditionalGeneration", ArchTrait::kBreakableGraph, v0_5(16)},
     {"Qwen4ExpForConditionalGeneration", ArchTrait::kBreakableGraph, v0_5(22)},
+    {"DeepseekV4ForCausalLM", ArchTrait::kDeepseekV4, v0_5(12)},
+    {"DeepseekV4ForCausalLMDSpark", ArchTrait::kDeepseekV4, v0_5(16)},
+    {"DeepseekV4ForCausalLMNextN", ArchTrait::kDeepseekV4, v0_5(12)},
     {"BeamForCausalLM", ArchTrait::kHybridSwa, v0_5(23)},
     {"DeepseekV4ForCausalLM", ArchTrait::kHybridSwa, v0_5(12)},
     {"DeepseekV4ForCausalLMDSpark", ArchTrait::kHybridSwa, v0_5(16)},
@@ -257,6 +260,10 @@ bool has_trait(std::string_view architecture, ArchTrait trait, Release release) 
 bool any_has_trait(const std::vector<std::string>& architectures, ArchTrait trait, Release release) {
   return std::any_of(architectures.begin(), architectures.end(),
                      [&](const std::string& name) { return has_trait(name, trait, release); });
+}
+
+bool first_has_trait(const std::vector<std::string>& architectures, ArchTrait trait, Release release) {
+  return !architectures.empty() && has_trait(architectures.front(), trait, release);
 }
 
 }  // namespace preflight::facts

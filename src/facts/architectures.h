@@ -24,11 +24,14 @@ enum class ArchTrait {
   kSinks,
   kMimoV2,
   kDsa,
+  kDeepseekV4,
   kMla,  // DeepSeek's shapes
   kPureSsm,
 };
 
 bool has_trait(std::string_view architecture, ArchTrait trait, Release release);
 bool any_has_trait(const std::vector<std::string>& architectures, ArchTrait trait, Release release);
+// Where upstream looks at the first name alone.
+bool first_has_trait(const std::vector<std::string>& architectures, ArchTrait trait, Release release);
 
 }  // namespace preflight::facts

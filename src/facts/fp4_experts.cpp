@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "src/base/ascii_case.h"
+#include "src/facts/architectures.h"
 
 namespace preflight {
 namespace {
@@ -22,15 +23,15 @@ bool names(const Value& config, std::string_view key, std::string_view text) {
 
 }  // namespace
 
-bool is_deepseek_v4(const ModelFacts& model) {
-  return is_first(model, {"DeepseekV4ForCausalLM", "DeepseekV4ForCausalLMNextN", "DeepseekV4ForCausalLMDSpark"});
+bool is_deepseek_v4(const ModelFacts& model, Release release) {
+  return facts::first_has_trait(model.architectures, facts::ArchTrait::kDeepseekV4, release);
 }
 
-bool has_fp4_experts(const ModelFacts& model, bool deepseek_v4) {
+bool has_fp4_experts(const ModelFacts& model, bool deepseek_v4, Release release) {
   const Value config = model.root("quantization_config");
   const Value* routed = config.find("routed_experts_quant_method");
   if (routed != nullptr && !routed->is_none()) return *routed == Value("mxfp4");
-  if (is_deepseek_v4(model)) return deepseek_v4;
+  if (is_deepseek_v4(model, release)) return deepseek_v4;
   return is_first(model, {"MiMoV2ForCausalLM", "MiMoV2FlashForCausalLM"}) && names(config, "store_dtype", "MXFP4");
 }
 

@@ -5,10 +5,11 @@
 
 namespace preflight {
 
-bool is_deepseek_v4(const ModelFacts& model);
+// By its first architecture, as upstream asks.
+bool is_deepseek_v4(const ModelFacts& model, Release release);
 
 // DeepSeek-V4 has them where `deepseek_v4` holds (SGLANG_DSV4_FP4_EXPERTS, true by default), other models where their
 // quantization_config says so.
-bool has_fp4_experts(const ModelFacts& model, bool deepseek_v4);
+bool has_fp4_experts(const ModelFacts& model, bool deepseek_v4, Release release);
 
 }  // namespace preflight

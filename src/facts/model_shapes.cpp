@@ -212,8 +212,7 @@ void attention_shapes(ModelBuilder& b, bool pure_ssm) {
   const bool has_lora_rank = !b.text->is_none("kv_lora_rank");
   if (b.arch_trait(ArchTrait::kMla) || (b.is_arch("PixtralForConditionalGeneration") && has_lora_rank)) {
     deepseek_shapes(b);
-  } else if (b.since(v0_5(12)) && (b.is_arch("DeepseekV4ForCausalLM") || b.is_arch("DeepseekV4ForCausalLMNextN") ||
-                                   (b.since(v0_5(16)) && b.is_arch("DeepseekV4ForCausalLMDSpark")))) {
+  } else if (b.arch_trait(ArchTrait::kDeepseekV4)) {
     deepseek_v4_shapes(b);
   } else if (b.since(v0_5(14)) && b.is_arch("Glm4MoeForCausalLMNextN")) {
     f.v_head_dim = f.head_dim;
@@ -287,8 +286,8 @@ void spec_hidden_size(ModelBuilder& b) {
   f.spec_hidden_size = f.hidden_size;
   const std::int64_t streams = optional_int(b.text, "hc_mult").value_or(1);
   if (streams <= 1) return;
-  const bool carries = !b.since(v0_5(20)) || b.first_arch("DeepseekV4ForCausalLM") ||
-                       b.first_arch("DeepseekV4ForCausalLMNextN") || b.first_arch("DeepseekV4ForCausalLMDSpark") ||
+  const bool carries = !b.since(v0_5(20)) ||
+                       first_has_trait(b.architectures, ArchTrait::kDeepseekV4, b.request.release) ||
                        b.first_arch("Qwen4ExpForConditionalGeneration") || b.first_arch("Qwen4ExpForCausalLMMTP");
   if (carries) f.spec_hidden_size = f.hidden_size * streams;
 }
@@ -457,12 +456,9 @@ void derive_model_shapes(ModelBuilder& b) {
 void derive_hybrid_model(ModelBuilder& b) {
   ModelFacts& f = b.facts;
   f.is_hybrid_swa = is_hybrid_swa(b) && !b.request.disable_hybrid_swa_memory.truthy();
-  const bool v4 = b.is_arch("DeepseekV4ForCausalLM") || b.is_arch("DeepseekV4ForCausalLMNextN") ||
-                  b.is_arch("DeepseekV4ForCausalLMDSpark");
-  if (f.is_hybrid_swa && !v4) hybrid_layer_ids(b);
+  if (f.is_hybrid_swa && !b.arch_trait(ArchTrait::kDeepseekV4)) hybrid_layer_ids(b);
   f.has_attention_sinks = has_sinks(b);
-  f.is_hybrid_swa_compress =
-      !b.architectures.empty() && has_trait(b.architectures[0], ArchTrait::kSwaCompress, b.request.release);
+  f.is_hybrid_swa_compress = first_has_trait(b.architectures, ArchTrait::kSwaCompress, b.request.release);
 }
 
 }  // namespace preflight::facts

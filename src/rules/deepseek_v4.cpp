@@ -38,7 +38,7 @@ bool is_taken(const ForeignStep& step, const LaunchFacts& f) {
 }
 
 std::optional<Finding> steps_of_others(const LaunchFacts& f) {
-  if (!is_deepseek_v4(f.model())) return std::nullopt;
+  if (!is_deepseek_v4(f.model(), f.release())) return std::nullopt;
   Remedy off;
   std::vector<std::string_view> packages;
   for (const ForeignStep& step : kSteps) {
@@ -52,7 +52,7 @@ std::optional<Finding> steps_of_others(const LaunchFacts& f) {
 }
 
 std::optional<Finding> metadata_of_others(const LaunchFacts& f) {
-  if (!is_deepseek_v4(f.model())) return std::nullopt;
+  if (!is_deepseek_v4(f.model(), f.release())) return std::nullopt;
   return Finding{.message =
                      fmt::format("SGLang {} has no path of DeepSeek-V4's attention for XPU", f.release().text())};
 }

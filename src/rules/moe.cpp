@@ -24,7 +24,7 @@ bool on_kernel_package(const LaunchFacts& f) {
 bool has_packed_experts(const LaunchFacts& f) {
   const bool by_default = f.model().root("expert_dtype") != Value("fp8");
   const bool v4 = python::environment_bool(f.launch().env, "SGLANG_DSV4_FP4_EXPERTS", by_default);
-  return has_quantization(f.model(), "fp8") && has_fp4_experts(f.model(), v4);
+  return has_quantization(f.model(), "fp8") && has_fp4_experts(f.model(), v4, f.release());
 }
 
 std::optional<Finding> packed_experts_on_triton(const LaunchFacts& f) {

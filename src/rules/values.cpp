@@ -160,18 +160,20 @@ std::optional<Finding> format_of_others(const LaunchFacts& f) {
 struct FamilyBackend {
   std::string_view name;
   std::string_view family;
-  bool (*serves)(const ModelFacts&);
+  bool (*serves)(const LaunchFacts&);
 };
-bool has_index_topk(const ModelFacts& m) { return !m.text("index_topk").is_none(); }
+bool has_index_topk(const LaunchFacts& f) { return !f.model().text("index_topk").is_none(); }
+bool has_indexer(const LaunchFacts& f) { return has_qwen_indexer(f.model()); }
+bool is_v4(const LaunchFacts& f) { return is_deepseek_v4(f.model(), f.release()); }
 constexpr std::array kFamilyBackends = {
     FamilyBackend{"dsa", "models with DeepSeek sparse attention (index_topk)", has_index_topk},
     FamilyBackend{"nsa", "models with DeepSeek sparse attention (index_topk)", has_index_topk},
-    FamilyBackend{"qsa", "Qwen models with sparse attention (indexer_n_heads)", has_qwen_indexer},
-    FamilyBackend{"dsv4", "DeepSeek-V4", is_deepseek_v4}, FamilyBackend{"compressed", "DeepSeek-V4", is_deepseek_v4}};
+    FamilyBackend{"qsa", "Qwen models with sparse attention (indexer_n_heads)", has_indexer},
+    FamilyBackend{"dsv4", "DeepSeek-V4", is_v4}, FamilyBackend{"compressed", "DeepSeek-V4", is_v4}};
 
 std::optional<Finding> backend_of_another_model(const LaunchFacts& f) {
   for (const FamilyBackend& row : kFamilyBackends) {
-    if (!f.any_phase_on(row.name) || row.serves(f.model())) continue;
+    if (!f.any_phase_on(row.name) || row.serves(f)) continue;
     return Finding{.message = fmt::format("attention backend {} serves {} only", row.name, row.family),
                    .field = f.field_naming(row.name)};
   }

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "src/facts/fp4_experts.h"
 #include "src/resolve/models/model_questions.h"
 
 namespace preflight::resolve {
@@ -19,20 +20,10 @@ bool among(std::string_view name, std::span<const std::string_view> names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::string first_architecture(const ModelFacts& model) {
-  return model.architectures.empty() ? "" : model.architectures.front();
-}
-
-bool is_deepseek_v4(const Resolution& r, const ModelFacts& model) {
-  static constexpr std::string_view kNames[] = {"DeepseekV4ForCausalLM", "DeepseekV4ForCausalLMNextN"};
-  const std::string name = first_architecture(model);
-  return among(name, kNames) || (r.since(v0_5(16)) && name == "DeepseekV4ForCausalLMDSpark");
-}
-
 bool is_minimax_sparse(const Resolution& r, const ModelFacts& model) {
   static constexpr std::string_view kNames[] = {"MiniMaxM3SparseForCausalLM",
                                                 "MiniMaxM3SparseForConditionalGeneration"};
-  return r.since(v0_5(21)) && among(first_architecture(model), kNames);
+  return r.since(v0_5(21)) && !model.architectures.empty() && among(model.architectures.front(), kNames);
 }
 
 // Speculation and mixed chunks.
@@ -89,14 +80,14 @@ void check_first_form(Resolution& r) {
 void validate_hisparse(Resolution& r) {
   if (!r.on(Field::enable_hisparse)) return;
   const ModelFacts& model = r.model();
-  const bool v4 = r.since(v0_5(12)) && is_deepseek_v4(r, model);
+  const bool v4 = is_deepseek_v4(model, r.release());
   r.require(is_deepseek_dsa(model, r.release()) || v4 || is_minimax_sparse(r, model), kFunction,
             "--enable-hisparse needs a model with a token indexer (DeepSeek V3.2, GLM-5 and the like); drop it.");
   r.require(r.on(Field::disable_radix_cache), kFunction, "--enable-hisparse needs --disable-radix-cache.");
   if (r.before(v0_5(12))) return check_first_form(r);
   check_features(r);
   // DeepSeek V4 pairs types and backends elsewhere; since 0.5.14 upstream leaves early for it on ROCm alone.
-  if (r.before(v0_5(14)) && is_deepseek_v4(r, model)) return;
+  if (r.before(v0_5(14)) && v4) return;
   if (is_minimax_sparse(r, model)) return;
   check_kv_cache_dtype(r);
   const bool dsa = r.since(v0_5(13));  // the options' names

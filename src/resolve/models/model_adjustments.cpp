@@ -4,6 +4,7 @@
 // Tested by tests/resolve_model_test.cpp.
 #include "src/resolve/models/model_adjustments.h"
 
+#include "src/facts/fp4_experts.h"
 #include "src/resolve/attention/deepseek_v4.h"
 #include "src/resolve/attention/dsa.h"
 #include "src/resolve/attention/mamba.h"
@@ -27,10 +28,8 @@ void check_flags_of_few_architectures(Resolution& r, const ModelFacts& model, co
   if (r.on(Field::enable_dsa_cache_layer_split) && !uses_sparse_mla(model, r.release())) {
     refuse(r, "--enable-dsa-cache-layer-split is for models with DeepSeek sparse attention");
   }
-  if (r.on(Field::enable_cp_decode_attn_tp) &&
-      !contains({"DeepseekV4ForCausalLM", "DeepseekV4ForCausalLMNextN", "DeepseekV4ForCausalLMDSpark",
-                 "GlmMoeDsaForCausalLM", "GlmMoeDsaForCausalLMNextN"},
-                arch)) {
+  if (r.on(Field::enable_cp_decode_attn_tp) && !is_deepseek_v4(model, r.release()) &&
+      !contains({"GlmMoeDsaForCausalLM", "GlmMoeDsaForCausalLMNextN"}, arch)) {
     refuse(r, "--enable-cp-decode-attn-tp is for DeepSeek V4 and GLM-5 models");
   }
 }

@@ -45,7 +45,7 @@ bool has_hybrid_nvfp4_experts(const ModelFacts& model) {
 }
 
 bool has_fp4_experts(const Resolution& r, const ModelFacts& model) {
-  return preflight::has_fp4_experts(model, r.env_bool("SGLANG_DSV4_FP4_EXPERTS", true));
+  return preflight::has_fp4_experts(model, r.env_bool("SGLANG_DSV4_FP4_EXPERTS", true), r.release());
 }
 
 RaggedVerify ragged_verify_mode(Resolution& r) {

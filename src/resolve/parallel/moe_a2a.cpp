@@ -1,6 +1,7 @@
 // All-to-all backends of expert parallelism, in releases that declare. Upstream: arg_groups/moe_hook.py
 // (handle_a2a_moe) and its passes in overrides.py. Tested by tests/resolve_parallel_test.cpp.
 #include "src/base/ascii_case.h"
+#include "src/facts/fp4_experts.h"
 #include "src/resolve/parallel/moe.h"
 #include "src/resolve/models/model_queries.h"
 
@@ -231,11 +232,9 @@ void use_flashinfer(Resolution& r) {
 bool mori_uses_version_2(Resolution& r) {
   const char* const kVariable = "SGLANG_MORI_EP_V2";
   if (r.before(v0_5(22)) || !r.env_bool(kVariable, true)) return false;
-  const bool unsupported =
-      r.integer(Field::tp_size) > 8 || !r.env_bool("SGLANG_USE_AITER", false) ||
-      r.env_bool("MORI_ENABLE_SDMA", false) || model_is_remote_instance(r) || r.model().dtype != "bfloat16" ||
-      !contains({"DeepseekV4ForCausalLM", "DeepseekV4ForCausalLMNextN", "DeepseekV4ForCausalLMDSpark"},
-                r.model().architectures.empty() ? "" : r.model().architectures.front());
+  const bool unsupported = r.integer(Field::tp_size) > 8 || !r.env_bool("SGLANG_USE_AITER", false) ||
+                           r.env_bool("MORI_ENABLE_SDMA", false) || model_is_remote_instance(r) ||
+                           r.model().dtype != "bfloat16" || !is_deepseek_v4(r.model(), r.release());
   if (!unsupported) return true;
   r.warn("_resolve_mori_ep_v2", "MORI's second version does not support this launch");
   if (r.env_text(kVariable) != nullptr) return true;
