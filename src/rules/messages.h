@@ -30,8 +30,9 @@ struct MessagePlace {
   std::string_view kind;      // the exception, "warning", or "usage" of the argument parser
   std::string_view function;  // "" where it is not SGLang's
   std::string_view file;      // of the sglang package, "" where it is not SGLang's
-  int first = 11;             // releases 0.5.N
-  int last = 23;
+  // Releases 0.5.N; where none is told, all.
+  int first = supported_releases().front().patch;
+  int last = supported_releases().back().patch;
   const Rule* rule = nullptr;       // ours, where one explains it
   std::vector<const Rule*> others;  // that may explain it as well, less likely
 };

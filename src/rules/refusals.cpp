@@ -70,9 +70,9 @@ std::optional<Finding> sizes_in_part(const LaunchFacts& f) {
 
 std::optional<Finding> algorithm_for_others(const LaunchFacts& f) {
   const std::string a = f.algorithm();
-  const int first = a == "NGRAM" ? 21 : a == "DSPARK" ? 23 : 20;
-  if (f.since(first)) return Finding{};  // refused for another device than XPU
-  return Finding{.remedies = {with_release(fmt::format("0.5.{}", first)), to_drop("--speculative-algorithm")}};
+  const Release first = a == "NGRAM" ? v0_5(21) : a == "DSPARK" ? v0_5(23) : v0_5(20);
+  if (f.release() >= first) return Finding{};  // refused for another device than XPU
+  return Finding{.remedies = {with_release(first.text()), to_drop("--speculative-algorithm")}};
 }
 
 // The chunk in whole pages, of each attention replica where these share it: the nearer one first.
