@@ -8,21 +8,12 @@
 #include <string>
 
 #include "src/facts/architectures.h"
+#include "src/facts/has_class.h"
 
 namespace preflight {
 namespace {
 
 using Prefixes = std::span<const std::string_view>;
-
-bool architecture_starts_with(const ModelFacts& m, Prefixes prefixes) {
-  return std::any_of(m.architectures.begin(), m.architectures.end(), [&](const std::string& a) {
-    return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return a.starts_with(p); });
-  });
-}
-
-bool architecture_starts_with(const ModelFacts& m, std::initializer_list<std::string_view> prefixes) {
-  return architecture_starts_with(m, Prefixes(prefixes.begin(), prefixes.size()));
-}
 
 bool has_layer_type(const ModelFacts& m, std::string_view type) {
   const Value types = m.text("layer_types");

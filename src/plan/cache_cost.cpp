@@ -1,6 +1,7 @@
 // Bytes that one token, and one request, take in the caches of one rank. See memory_sheet.h.
 #include <algorithm>
 
+#include "src/facts/has_class.h"
 #include "src/facts/kinds.h"
 #include "src/plan/compressed_pools.h"
 #include "src/plan/decode_shape.h"
@@ -9,11 +10,6 @@
 
 namespace preflight::plan {
 namespace {
-
-bool starts(const ModelFacts& m, std::string_view prefix) {
-  return std::any_of(m.architectures.begin(), m.architectures.end(),
-                     [&](const std::string& a) { return a.starts_with(prefix); });
-}
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -93,7 +89,7 @@ std::int64_t latent_elements(const LaunchView& view) {
 
 // MiniMax-M3: an index of one head beside keys and values, without values in some layers.
 std::optional<std::int64_t> sparse_index_bytes(const ModelFacts& m, const Stage& stage) {
-  if (!starts(m, "MiniMaxM3Sparse")) return 0;
+  if (!architecture_starts_with(m, {"MiniMaxM3Sparse"})) return 0;
   const Value config = m.text("sparse_attention_config");
   const Value* often = config.find("sparse_attention_freq");
   const Value* width = config.find("sparse_index_dim");

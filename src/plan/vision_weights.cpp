@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "src/facts/has_class.h"
 #include "src/plan/weights.h"
 
 namespace preflight::plan {
@@ -16,12 +17,6 @@ double number(const Value& config, std::initializer_list<std::string_view> keys,
     if (const Value* v = config.find(key); v != nullptr && v->is_int()) return static_cast<double>(v->as_int());
   }
   return fallback;
-}
-
-bool any_architecture(const ModelFacts& m, std::initializer_list<std::string_view> prefixes) {
-  return std::any_of(m.architectures.begin(), m.architectures.end(), [&](const std::string& a) {
-    return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return a.starts_with(p); });
-  });
 }
 
 // A plain encoder: four square matrices of attention and an MLP of `sides` matrices in every block.
@@ -73,7 +68,7 @@ VisionWeights qwen_vl(const ModelFacts& m, const Value& vision) {
   const double out = number(vision, {"out_hidden_size"}, static_cast<double>(m.hidden_size));
   const Value* deep = vision.find("deepstack_visual_indexes");
   const double mergers = 1 + (deep != nullptr && deep->is_list() ? static_cast<double>(deep->as_list().size()) : 0.0);
-  const bool gated = any_architecture(m, {"Qwen2_5_VL"});
+  const bool gated = architecture_starts_with(m, {"Qwen2_5_VL"});
   return {.cut = encoder(vision, inner_width(vision), gated ? 3 : 2) + mergers * (joined * joined + joined * out),
           .whole = number(vision, {"num_position_embeddings"}) * width};
 }
@@ -102,28 +97,29 @@ VisionWeights internvl(const ModelFacts& m, const Value& vision) {
 }  // namespace
 
 VisionWeights vision_weights(const ModelFacts& model) {
-  if (const Value audio = model.root("audio_config"); audio.is_dict() && any_architecture(model, {"VoxtralFor"})) {
+  if (const Value audio = model.root("audio_config");
+      audio.is_dict() && architecture_starts_with(model, {"VoxtralFor"})) {
     return voxtral(model, audio);
   }
   const Value vision = model.root("vision_config");
   // Gemma builds its tower also where images are switched off.
-  if (!vision.is_dict() || (!model.is_multimodal && !any_architecture(model, {"Gemma3", "Gemma4"}))) return {};
+  if (!vision.is_dict() || (!model.is_multimodal && !architecture_starts_with(model, {"Gemma3", "Gemma4"}))) return {};
   if (const Value* towers = vision.find("width"); towers != nullptr && towers->is_dict()) {
     return {.whole = joined_towers(*towers)};
   }
   const double inner = inner_width(vision);
   const double text = static_cast<double>(model.hidden_size);
   const double width = number(vision, {"hidden_size", "embed_dim"});
-  if (any_architecture(model, {"Glm4v"})) return glm4v(vision);
-  if (any_architecture(model, {"Qwen2VL", "Qwen2_5_VL", "Qwen3VL", "Qwen3_5"})) return qwen_vl(model, vision);
-  if (any_architecture(model, {"InternVL"})) return internvl(model, vision);
-  if (any_architecture(model, {"Gemma4"})) {
+  if (architecture_starts_with(model, {"Glm4v"})) return glm4v(vision);
+  if (architecture_starts_with(model, {"Qwen2VL", "Qwen2_5_VL", "Qwen3VL", "Qwen3_5"})) return qwen_vl(model, vision);
+  if (architecture_starts_with(model, {"InternVL"})) return internvl(model, vision);
+  if (architecture_starts_with(model, {"Gemma4"})) {
     // Positions come from a table for each axis.
     const double positions = 2 * number(vision, {"position_embedding_size"}, 10240);
     return {.whole = width * (text + positions), .over_all = encoder(vision, inner, 3)};
   }
-  if (any_architecture(model, {"Gemma3", "Llama4"})) {
-    const double joined = any_architecture(model, {"Gemma3"}) ? width : 4 * width;
+  if (architecture_starts_with(model, {"Gemma3", "Llama4"})) {
+    const double joined = architecture_starts_with(model, {"Gemma3"}) ? width : 4 * width;
     return {.cut = encoder(vision, inner, 2), .whole = joined * text};
   }
   return {.whole = encoder(vision, inner, 2)};
