@@ -12,6 +12,7 @@
 #include "src/plan/decode_shape.h"
 #include "src/plan/memory_sheet.h"
 #include "src/plan/output_head.h"
+#include "src/plan/token_table.h"
 
 namespace preflight::plan {
 namespace {

@@ -12,6 +12,7 @@
 #include "src/facts/kinds.h"
 #include "src/plan/output_head.h"
 #include "src/plan/tensor_shapes.h"
+#include "src/plan/token_table.h"
 
 namespace preflight::plan {
 namespace {

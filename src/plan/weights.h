@@ -47,17 +47,8 @@ struct VisionWeights {
 };
 VisionWeights vision_weights(const ModelFacts& model);
 
-// What the token table and an output head of its own take on one rank, whether the model shares them or not.
-struct TableBytes {
-  double table = 0;
-  double head = 0;
-};
-TableBytes table_bytes(const ModelFacts& model, const WeightSplit& split);
-
 // Ranks that a layer's attention is cut over: fewer than all under attention data parallelism, where the class asks.
 std::int64_t ranks_of_attention(const ModelFacts& model, const WeightSplit& split);
-// Ranks that share the table of tokens: 1 where every rank has it whole.
-std::int64_t ranks_of_table(const ModelFacts& model, const WeightSplit& split);
 
 // nullopt when the configuration does not tell the sizes.
 std::optional<WeightEstimate> estimate_weights(const ModelFacts& model, const WeightSplit& split = {});

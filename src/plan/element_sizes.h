@@ -1,0 +1,28 @@
+// Bytes of one parameter, by where it stands and how the checkpoint is quantised.
+// Tested by tests/weights_test.cpp and tests/parity/weights.
+#pragma once
+
+#include <cstdint>
+
+#include "preflight/facts.h"
+
+namespace preflight::plan {
+
+// Quantisers leave embeddings and norms alone.
+struct ElementSizes {
+  double plain = 2.0;
+  double head = 2.0;     // a matrix of its own; few quantisers touch it
+  double linear = 2.0;   // attention and dense layers
+  double experts = 2.0;  // routed experts
+  // What an expert has beside its elements, a number of its inner width, which ranks cut, and of its outer one.
+  double for_inner = 0.0;
+  double for_outer = 0.0;
+  std::int64_t expert_block = 1;  // the part of an expert that a rank has is a whole number of these
+  bool exact = true;
+};
+ElementSizes element_sizes(const ModelFacts& model);
+
+// A parameter of so many bits with a 16-bit scale, and a packed zero point, for every group.
+double packed(std::int64_t bits, std::int64_t group, bool zeros = true);
+
+}  // namespace preflight::plan
