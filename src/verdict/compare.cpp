@@ -110,90 +110,119 @@ bool another_tells_rows_apart(const std::vector<Tensor>& got, const std::vector<
   });
 }
 
-// row_sizes may be empty.
-OutputVerdict judge_rows(const Tensor& got, const std::vector<double>& want, const Tolerance& limit,
-                         const std::vector<double>& row_sizes) {
-  OutputVerdict verdict{.name = got.name, .limit = limit};
-  const auto fail = [&](std::string reason) {
-    if (verdict.word == VerdictWord::kFail) return;
-    verdict.word = VerdictWord::kFail;
-    verdict.reason = std::move(reason);
-  };
+// One output against its reference: value by value, row by row, and as a whole.
+class OutputJudge {
+ public:
+  OutputJudge(const Tensor& got, const std::vector<double>& want, const Tolerance& limit)
+      : got_(got),
+        want_(want),
+        limit_(limit),
+        width_(got.shape.empty() ? 1 : got.shape.back()),
+        rounding_(rounding_near_zero(got.dtype)),
+        verdict_{.name = got.name, .limit = limit} {}
+
+  // row_sizes may be empty.
+  OutputVerdict judge(const std::vector<double>& row_sizes) {
+    if (got_.count() != static_cast<std::int64_t>(want_.size())) {
+      fail(fmt::format("{} has {} values, {} are expected", got_.name, got_.count(), want_.size()));
+      verdict_.times_allowed = kInfinite;
+      return verdict_;
+    }
+    Sums row{.rounding = rounding_};
+    for (std::int64_t i = 0; i < got_.count(); ++i) {
+      judge_value(i, row);
+      if ((i + 1) % width_ != 0) continue;
+      judge_row(i - width_ + 1, row.rel_rms(row_sizes.empty() ? 0.0 : row_sizes[static_cast<std::size_t>(i / width_)]));
+      row = {.rounding = rounding_};
+    }
+    judge_whole();
+    if (verdict_.word == VerdictWord::kPass) {
+      verdict_.reason = blindness(want_, width_);
+      if (!verdict_.reason.empty()) verdict_.word = VerdictWord::kMistrusted;
+    }
+    return verdict_;
+  }
+
+ private:
+  // The first reason stands.
+  void fail(std::string reason) {
+    if (verdict_.word == VerdictWord::kFail) return;
+    verdict_.word = VerdictWord::kFail;
+    verdict_.reason = std::move(reason);
+  }
+
   // Whether it is more than what is allowed; a negative limit is not judged.
-  const auto exceeds = [&](double measured, double allowed) {
+  bool exceeds(double measured, double allowed) {
     if (allowed < 0.0) return false;
-    verdict.times_allowed = std::max(verdict.times_allowed, in_times_of(allowed, measured));
+    verdict_.times_allowed = std::max(verdict_.times_allowed, in_times_of(allowed, measured));
     return measured > allowed;
-  };
-  if (got.count() != static_cast<std::int64_t>(want.size())) {
-    fail(fmt::format("{} has {} values, {} are expected", got.name, got.count(), want.size()));
-    verdict.times_allowed = kInfinite;
-    return verdict;
   }
-  const std::int64_t width = got.shape.empty() ? 1 : got.shape.back();
-  const double rounding = rounding_near_zero(got.dtype);
-  Sums whole{.rounding = rounding};
-  Sums row{.rounding = rounding};
-  double worst_outside = 0.0;
-  std::int64_t outside = -1;
-  for (std::int64_t i = 0; i < got.count(); ++i) {
-    const double g = got.get(i);
-    const double w = want[static_cast<std::size_t>(i)];
+
+  void judge_value(std::int64_t i, Sums& row) {
+    const double g = got_.get(i);
+    const double w = want_[static_cast<std::size_t>(i)];
     if (!same_pattern(g, w)) {
-      fail(fmt::format("{}[{}] is {}, expected {}", got.name, position(got, i), without_sign_of_nan(g),
+      fail(fmt::format("{}[{}] is {}, expected {}", got_.name, position(got_, i), without_sign_of_nan(g),
                        without_sign_of_nan(w)));
-      verdict.times_allowed = kInfinite;
+      verdict_.times_allowed = kInfinite;
     }
-    if (std::isfinite(g) && std::isfinite(w)) {
-      const double difference = std::fabs(g - w);
-      if (difference > verdict.max_abs || verdict.worst < 0) {
-        verdict.max_abs = difference;
-        verdict.worst = i;
-      }
-      const double allowed = limit.abs < 0.0 ? limit.abs : std::max(limit.abs, limit.rel * std::fabs(w));
-      if (exceeds(difference, allowed) && difference > worst_outside) {
-        worst_outside = difference;
-        outside = i;
-      }
-      whole.add(g, w);
-      row.add(g, w);
+    if (!std::isfinite(g) || !std::isfinite(w)) return;
+    const double difference = std::fabs(g - w);
+    if (difference > verdict_.max_abs || verdict_.worst < 0) {
+      verdict_.max_abs = difference;
+      verdict_.worst = i;
     }
-    if ((i + 1) % width == 0) {
-      const double error = row.rel_rms(row_sizes.empty() ? 0.0 : row_sizes[static_cast<std::size_t>(i / width)]);
-      if (exceeds(error, limit.rel_rms) && error > verdict.rel_rms) {
-        fail(fmt::format("{}[{}] row is off by {:.3g} of its size, {:.3g} is allowed", got.name,
-                         position(got, i - width + 1), error, limit.rel_rms));
-      }
-      verdict.rel_rms = std::max(verdict.rel_rms, error);
-      row = {.rounding = rounding};
+    const double allowed = limit_.abs < 0.0 ? limit_.abs : std::max(limit_.abs, limit_.rel * std::fabs(w));
+    if (exceeds(difference, allowed) && difference > worst_outside_) {
+      worst_outside_ = difference;
+      outside_ = i;
+    }
+    whole_.add(g, w);
+    row.add(g, w);
+  }
+
+  void judge_row(std::int64_t first, double error) {
+    if (exceeds(error, limit_.rel_rms) && error > verdict_.rel_rms) {
+      fail(fmt::format("{}[{}] row is off by {:.3g} of its size, {:.3g} is allowed", got_.name, position(got_, first),
+                       error, limit_.rel_rms));
+    }
+    verdict_.rel_rms = std::max(verdict_.rel_rms, error);
+  }
+
+  void judge_whole() {
+    if (outside_ >= 0) {
+      fail(fmt::format("{}[{}] is {}, expected {}: off by {:.3g}", got_.name, position(got_, outside_),
+                       got_.get(outside_), want_[static_cast<std::size_t>(outside_)], worst_outside_));
+    }
+    verdict_.cosine = whole_.cosine_distance();
+    verdict_.bias = whole_.bias();
+    if (exceeds(whole_.rel_rms(), limit_.rel_rms)) {
+      fail(fmt::format("{} is off by {:.3g} of its size, {:.3g} is allowed", got_.name, whole_.rel_rms(),
+                       limit_.rel_rms));
+    }
+    // The root, because 1 - cosine grows with the square of what is off.
+    const double cosine_allowed = limit_.cosine < 0.0 ? limit_.cosine : std::sqrt(limit_.cosine);
+    if (exceeds(std::sqrt(verdict_.cosine), cosine_allowed)) {
+      fail(fmt::format("{} points elsewhere: 1 - cosine is {:.3g}, {:.3g} is allowed", got_.name, verdict_.cosine,
+                       limit_.cosine));
+    }
+    const double allowed = bias_allowed(limit_, width_ == 0 ? 0 : got_.count() / width_);
+    if (limit_.bias >= 0.0 && exceeds(std::fabs(verdict_.bias), allowed)) {
+      fail(fmt::format("{} is too {} by {:.3g} of its size in the mean, {:.3g} is allowed", got_.name,
+                       verdict_.bias < 0.0 ? "small" : "large", std::fabs(verdict_.bias), allowed));
     }
   }
-  if (outside >= 0) {
-    fail(fmt::format("{}[{}] is {}, expected {}: off by {:.3g}", got.name, position(got, outside), got.get(outside),
-                     want[static_cast<std::size_t>(outside)], worst_outside));
-  }
-  verdict.cosine = whole.cosine_distance();
-  verdict.bias = whole.bias();
-  if (exceeds(whole.rel_rms(), limit.rel_rms)) {
-    fail(fmt::format("{} is off by {:.3g} of its size, {:.3g} is allowed", got.name, whole.rel_rms(), limit.rel_rms));
-  }
-  // The root, because 1 - cosine grows with the square of what is off.
-  const double cosine_allowed = limit.cosine < 0.0 ? limit.cosine : std::sqrt(limit.cosine);
-  if (exceeds(std::sqrt(verdict.cosine), cosine_allowed)) {
-    fail(fmt::format("{} points elsewhere: 1 - cosine is {:.3g}, {:.3g} is allowed", got.name, verdict.cosine,
-                     limit.cosine));
-  }
-  const double allowed = bias_allowed(limit, width == 0 ? 0 : got.count() / width);
-  if (limit.bias >= 0.0 && exceeds(std::fabs(verdict.bias), allowed)) {
-    fail(fmt::format("{} is too {} by {:.3g} of its size in the mean, {:.3g} is allowed", got.name,
-                     verdict.bias < 0.0 ? "small" : "large", std::fabs(verdict.bias), allowed));
-  }
-  if (verdict.word == VerdictWord::kPass) {
-    verdict.reason = blindness(want, width);
-    if (!verdict.reason.empty()) verdict.word = VerdictWord::kMistrusted;
-  }
-  return verdict;
-}
+
+  const Tensor& got_;
+  const std::vector<double>& want_;
+  const Tolerance& limit_;
+  std::int64_t width_;
+  double rounding_;
+  OutputVerdict verdict_;
+  Sums whole_{.rounding = rounding_};
+  double worst_outside_ = 0.0;
+  std::int64_t outside_ = -1;
+};
 
 }  // namespace
 
@@ -214,7 +243,7 @@ std::string_view name_of(VerdictWord word) {
 }
 
 OutputVerdict judge_output(const Tensor& got, const std::vector<double>& want, const Tolerance& limit) {
-  return judge_rows(got, want, limit, {});
+  return OutputJudge(got, want, limit).judge({});
 }
 
 Verdict judge(const std::vector<Tensor>& got, const std::vector<Expected>& want, const std::vector<Tolerance>& limits,
@@ -226,8 +255,8 @@ Verdict judge(const std::vector<Tensor>& got, const std::vector<Expected>& want,
       return {VerdictWord::kError, fmt::format("the reference gives no {}", got[i].name), {}};
     }
     const auto sizes = std::ranges::find(want, row_sizes_of(got[i].name), &Expected::name);
-    OutputVerdict output =
-        judge_rows(got[i], expected->values, limits[i], sizes == want.end() ? std::vector<double>{} : sizes->values);
+    OutputVerdict output = OutputJudge(got[i], expected->values, limits[i])
+                               .judge(sizes == want.end() ? std::vector<double>{} : sizes->values);
     if (output.reason == kSameRows && another_tells_rows_apart(got, want, got[i])) {
       output.word = VerdictWord::kPass;
       output.reason.clear();
