@@ -77,47 +77,49 @@ NamePattern::NamePattern(std::string_view pattern) {
 
 bool NamePattern::read(std::string_view rest) {
   std::vector<Way> ways(1);
-  const auto append = [&](const std::vector<Item>& items) {
-    for (Way& way : ways) way.items.insert(way.items.end(), items.begin(), items.end());
-  };
   if (rest.starts_with('^')) rest.remove_prefix(1);
   while (!rest.empty()) {
     if (rest == "$") {
       for (Way& way : ways) way.to_the_end = true;
       break;
     }
-    if (rest.front() != '(') {
-      Item item;
-      if (!read_item(rest, item)) return false;
-      append({item});
+    if (rest.front() == '(') {
+      if (!read_alternatives(rest, ways)) return false;
       continue;
     }
-    // One level of alternatives, none of them repeated.
-    const std::size_t end = rest.find(')');
-    if (end == std::string_view::npos ||
-        (end + 1 < rest.size() && kWordLetters.find(rest[end + 1]) == std::string_view::npos &&
-         std::string_view("*+?{").find(rest[end + 1]) != std::string_view::npos))
-      return false;
-    std::string_view inside = rest.substr(1, end - 1);
-    if (inside.starts_with("?:")) inside.remove_prefix(2);
-    if (inside.find_first_of("(?$^\\") != std::string_view::npos) return false;
-    std::vector<Way> more;
-    for (std::string_view alternative : parted(inside)) {
-      std::vector<Item> items;
-      while (!alternative.empty()) {
-        if (!read_item(alternative, items.emplace_back())) return false;
-      }
-      for (Way way : ways) {
-        way.items.insert(way.items.end(), items.begin(), items.end());
-        more.push_back(std::move(way));
-      }
-    }
-    if (more.size() > limits::kNamePattern) return false;
-    ways = std::move(more);
-    rest.remove_prefix(end + 1);
+    Item item;
+    if (!read_item(rest, item)) return false;
+    for (Way& way : ways) way.items.push_back(item);
   }
   ways_.insert(ways_.end(), std::make_move_iterator(ways.begin()), std::make_move_iterator(ways.end()));
   return ways_.size() <= limits::kNamePattern;
+}
+
+// One level of them, none repeated: each way so far goes on with each.
+bool NamePattern::read_alternatives(std::string_view& rest, std::vector<Way>& ways) {
+  const std::size_t end = rest.find(')');
+  if (end == std::string_view::npos ||
+      (end + 1 < rest.size() && kWordLetters.find(rest[end + 1]) == std::string_view::npos &&
+       std::string_view("*+?{").find(rest[end + 1]) != std::string_view::npos))
+    return false;
+  std::string_view inside = rest.substr(1, end - 1);
+  if (inside.starts_with("?:")) inside.remove_prefix(2);
+  if (inside.find_first_of("(?$^\\") != std::string_view::npos) return false;
+  std::vector<Way> more;
+  for (std::string_view alternative : parted(inside)) {
+    std::vector<Item> items;
+    while (!alternative.empty()) {
+      if (!read_item(alternative, items.emplace_back())) return false;
+    }
+    for (Way way : ways) {
+      way.items.insert(way.items.end(), items.begin(), items.end());
+      more.push_back(std::move(way));
+    }
+  }
+  if (more.size() > limits::kNamePattern) return false;
+  ways = std::move(more);
+  rest.remove_prefix(end + 1);
+  return true;
 }
 
 bool NamePattern::read_item(std::string_view& rest, Item& item) {

@@ -42,6 +42,7 @@ class NamePattern {
   };
   bool read(std::string_view pattern);
   static bool read_item(std::string_view& rest, Item& item);
+  static bool read_alternatives(std::string_view& rest, std::vector<Way>& ways);
   static bool matches(const Way& way, std::string_view name);
 
   std::vector<Way> ways_;

@@ -115,76 +115,126 @@ bool is_trusted(const ModelFacts& model) {
 
 bool is_packed(const StoredTensor& t) { return t.dtype != "F32" && t.dtype != "BF16" && t.dtype != "F16"; }
 
+// Whether what is stored is what stays.
+bool is_kept(const ModelFacts& model, const facts::WeightFiles& files) {
+  // Quantised while it loads, or unpacked.
+  if (model.quantization && model.quant_config.is_none()) return false;
+  if (model.quantization == "mxfp4" || model.quantization == "gguf" || model.quantization == "bitsandbytes")
+    return false;
+  // A description of a quantisation over tensors of none: its class allocates what it describes.
+  return !model.quantization || std::ranges::any_of(files.tensors, is_packed);
+}
+
+// Whether the rules above tell of every parameter what a rank has of it.
+bool is_exact(const ModelFacts& model, const WeightSplit& split, const facts::WeightFiles& files) {
+  const auto any_named = [&](std::string_view part) {
+    return std::ranges::any_of(files.tensors, [&](const StoredTensor& t) { return has(t.name, part); });
+  };
+  // Experts of packed 4-bit integers have tables that no file holds.
+  const bool tables =
+      model.quantization == "compressed-tensors" && routed_experts(model) > 0 && any_named("weight_packed");
+  return is_trusted(model) && (!model.quantization || any_named("scale")) && !tables && split.extra_experts == 0;
+}
+
+double at_least_one(std::int64_t ranks) { return static_cast<double>(std::max<std::int64_t>(1, ranks)); }
+
+// What the ranks have of a tensor, stage by stage.
+class RankBytes {
+ public:
+  RankBytes(const ModelFacts& model, const WeightSplit& split)
+      : model_(model),
+        split_(split),
+        attention_(ranks_of_attention(model, split)),
+        kv_heads_(std::max<std::int64_t>(1, total_kv_heads(model))),
+        whole_dense_(split.whole_dense && routed_experts(model) > 0) {
+    const std::vector<std::int64_t> counts = layers_of_stages(model.num_hidden_layers, split);
+    for (std::size_t s = 0; s < counts.size(); ++s)
+      stage_of_.insert(stage_of_.end(), static_cast<std::size_t>(counts[s]), s);
+    stages_.assign(counts.size(), 0.0);
+  }
+
+  void add(const StoredTensor& t, Cut cut, double whole) {
+    const double rank = on_rank(t, cut, whole);
+    const std::int64_t layer = layer_of(t.name);
+    if (cut == Cut::kVision) {
+      for (double& stage : stages_) stage += rank;
+    } else if (layer >= 0) {
+      stages_[stage_of_[static_cast<std::size_t>(layer)]] += rank;
+      if (layer == model_.num_hidden_layers - 1) last_layer_ += rank;
+    } else if (cut == Cut::kTable) {
+      stages_.front() += rank;
+      // A head of its own, which the files do not hold twice.
+      if (is_tied(model_) && !has_no_own_head(model_, split_)) add_head(on_rank(t, Cut::kHead, whole));
+    } else if (cut == Cut::kHead) {
+      add_head(rank);
+    } else {
+      stages_.back() += rank;
+    }
+  }
+
+  [[nodiscard]] double last_layer() const { return last_layer_; }
+  [[nodiscard]] double largest_stage() const { return *std::ranges::max_element(stages_); }
+
+ private:
+  [[nodiscard]] double on_rank(const StoredTensor& t, Cut cut, double whole) const {
+    switch (cut) {
+      case Cut::kAttention:
+        return whole / at_least_one(attention_);
+      case Cut::kKeysValues:
+        return whole / at_least_one(std::min(attention_, kv_heads_));
+      case Cut::kDense:
+        // Layers without experts of a model that has some; a shared expert stands in a layer with experts.
+        return whole / at_least_one(whole_dense_ && !has(t.name, "shared_expert") ? 1 : split_.tp);
+      case Cut::kExperts:
+        return whole / (at_least_one(is_of_all_outputs(t) ? 1 : split_.moe_tp) * at_least_one(split_.ep));
+      case Cut::kTable:
+        return padded(whole, t) / at_least_one(ranks_of_table(model_, split_));
+      case Cut::kHead:
+        return padded(whole, t) / at_least_one(ranks_of_head(model_, split_));
+      case Cut::kVision:
+        return whole / at_least_one(split_.whole_encoder || t.shape.size() < 2 ? 1 : split_.attention_tp);
+      case Cut::kSkipped:
+      case Cut::kWhole:
+      case Cut::kUnknown:
+        break;
+    }
+    return whole;
+  }
+
+  void add_head(double rank) {
+    const bool on_all = head_on_every_stage(model_) && !shares_head(model_);
+    for (std::size_t stage = on_all ? 0 : stages_.size() - 1; stage < stages_.size(); ++stage) stages_[stage] += rank;
+  }
+
+  const ModelFacts& model_;
+  const WeightSplit& split_;
+  std::int64_t attention_;
+  std::int64_t kv_heads_;
+  bool whole_dense_;
+  std::vector<std::size_t> stage_of_;  // of each layer
+  std::vector<double> stages_;
+  double last_layer_ = 0;
+};
+
 }  // namespace
 
 std::optional<WeightEstimate> stored_weights(const ModelFacts& model, const WeightSplit& split,
                                              const facts::WeightFiles& files) {
   if (!files.faults.empty() || files.tensors.empty() || model.num_hidden_layers <= 0) return std::nullopt;
-  // Quantised while it loads, or unpacked: what is stored is not what stays.
-  if (model.quantization && model.quant_config.is_none()) return std::nullopt;
-  if (model.quantization == "mxfp4" || model.quantization == "gguf" || model.quantization == "bitsandbytes")
-    return std::nullopt;
-  // A description of a quantisation over tensors of none: its class allocates what it describes.
-  const bool described = model.quantization.has_value();
-  if (described && std::ranges::none_of(files.tensors, is_packed)) return std::nullopt;
-  const auto d = [](std::int64_t n) { return static_cast<double>(std::max<std::int64_t>(1, n)); };
-  const std::vector<std::int64_t> counts = layers_of_stages(model.num_hidden_layers, split);
-  std::vector<std::size_t> stage_of;
-  for (std::size_t s = 0; s < counts.size(); ++s)
-    stage_of.insert(stage_of.end(), static_cast<std::size_t>(counts[s]), s);
-  std::vector<double> stages(counts.size(), 0.0);
-  const std::int64_t kv = std::max<std::int64_t>(1, total_kv_heads(model));
-  const std::int64_t attention = ranks_of_attention(model, split);
+  if (!is_kept(model, files)) return std::nullopt;
   WeightEstimate e;
-  const bool scaled = std::ranges::any_of(files.tensors, [](const StoredTensor& t) { return has(t.name, "scale"); });
-  // Experts of packed 4-bit integers have tables that no file holds.
-  const bool tables =
-      model.quantization == "compressed-tensors" && routed_experts(model) > 0 &&
-      std::ranges::any_of(files.tensors, [](const StoredTensor& t) { return has(t.name, "weight_packed"); });
-  e.exact = is_trusted(model) && (!described || scaled) && !tables;
-  // Layers without experts of a model that has some; a shared expert stands in a layer with experts.
-  const bool whole_dense = split.whole_dense && routed_experts(model) > 0;
-  double last_layer = 0;
-  const auto add_head = [&](double rank) {
-    const bool on_all = head_on_every_stage(model) && !shares_head(model);
-    for (std::size_t stage = on_all ? 0 : stages.size() - 1; stage < stages.size(); ++stage) stages[stage] += rank;
-  };
+  e.exact = is_exact(model, split, files);
+  RankBytes ranks(model, split);
   for (const StoredTensor& t : files.tensors) {
     const Cut cut = cut_of(t, model);
     if (cut == Cut::kSkipped) continue;
     const double whole = bytes_of(t, model);
-    double rank = whole;
-    if (cut == Cut::kAttention) rank = whole / d(attention);
-    if (cut == Cut::kKeysValues) rank = whole / d(std::min(attention, kv));
-    if (cut == Cut::kDense) rank = whole / d(whole_dense && !has(t.name, "shared_expert") ? 1 : split.tp);
-    if (cut == Cut::kExperts) rank = whole / (d(is_of_all_outputs(t) ? 1 : split.moe_tp) * d(split.ep));
-    if (cut == Cut::kTable) rank = padded(whole, t) / d(ranks_of_table(model, split));
-    if (cut == Cut::kHead) rank = padded(whole, t) / d(ranks_of_head(model, split));
-    if (cut == Cut::kVision) {
-      rank = whole / d(split.whole_encoder || t.shape.size() < 2 ? 1 : split.attention_tp);
-      e.exact = false;
-    }
-    if (cut == Cut::kUnknown) e.exact = false;
+    ranks.add(t, cut, whole);
     e.total_bytes += static_cast<std::int64_t>(whole);
-    const std::int64_t layer = layer_of(t.name);
-    if (cut == Cut::kVision) {
-      for (double& stage : stages) stage += rank;
-    } else if (layer >= 0) {
-      stages[stage_of[static_cast<std::size_t>(layer)]] += rank;
-      if (layer == model.num_hidden_layers - 1) last_layer += rank;
-    } else if (cut == Cut::kTable) {
-      stages.front() += rank;
-      // A head of its own, which the files do not hold twice.
-      if (is_tied(model) && !has_no_own_head(model, split)) add_head(padded(whole, t) / d(ranks_of_head(model, split)));
-    } else if (cut == Cut::kHead) {
-      add_head(rank);
-    } else {
-      stages.back() += rank;
-    }
+    e.exact = e.exact && cut != Cut::kVision && cut != Cut::kUnknown;
   }
-  if (split.extra_experts > 0) e.exact = false;
-  e.layer_bytes = static_cast<std::int64_t>(last_layer);
-  e.per_rank_bytes = static_cast<std::int64_t>(*std::max_element(stages.begin(), stages.end()));
+  e.layer_bytes = static_cast<std::int64_t>(ranks.last_layer());
+  e.per_rank_bytes = static_cast<std::int64_t>(ranks.largest_stage());
   return e;
 }
 
