@@ -84,10 +84,8 @@ std::string commands_behind(const ProgramWords& program, Behind behind) {
   return out;
 }
 
-}  // namespace
-
-std::string zsh_completion(const ProgramWords& program) {
-  return fmt::format(R"sh(#compdef xpu-preflight
+constexpr std::string_view kScript =
+    R"sh(#compdef xpu-preflight
 # Completion of {0} {1} in zsh, written by `{0} completions zsh`.
 # Behind -- stand the options of SGLang {2}.
 
@@ -144,8 +142,12 @@ if [[ $funcstack[1] == _xpu-preflight ]]; then
 else
   compdef _xpu-preflight xpu-preflight
 fi
-)sh",
-                     program.name, program.version, program.sglang_release, specifications(program.sglang, {}),
+)sh";
+
+}  // namespace
+
+std::string zsh_completion(const ProgramWords& program) {
+  return fmt::format(kScript, program.name, program.version, program.sglang_release, specifications(program.sglang, {}),
                      command_cases(program), commands_behind(program, Behind::kLaunch),
                      commands_behind(program, Behind::kCommand), command_list(program));
 }

@@ -225,19 +225,17 @@ std::string_view trouble(const Report& report) {
   return name_of(report.fault_kind());
 }
 
-std::string kernel_section(const Report& report, const TextOptions& options, const Style& style) {
-  // What became of it stands in the heading, by the name that the exit status goes by.
-  std::string out = style.bold("Kernel");
-  if (const std::string_view what = trouble(report); !what.empty()) out += ": " + style.red(std::string(what));
-  out += "\n";
-  if (!report.kernel) {
-    const std::string why = report.absence ? fmt::format("not run ({}):", name_of(report.absence->kind)) : "not run:";
-    const std::string& reason = report.absence ? report.absence->message : report.kernel_not_run;
-    out += fmt::format("  {} {}\n", style.yellow(why), printable(reason));
-    if (reason != report.kernel_not_run) out += fmt::format("  {}\n", printable(report.kernel_not_run));
-    return out + "\n";
-  }
-  const KernelReport& k = *report.kernel;
+// Why no kernel ran.
+std::string not_run_lines(const Report& report, const Style& style) {
+  const std::string why = report.absence ? fmt::format("not run ({}):", name_of(report.absence->kind)) : "not run:";
+  const std::string& reason = report.absence ? report.absence->message : report.kernel_not_run;
+  std::string out = fmt::format("  {} {}\n", style.yellow(why), printable(reason));
+  if (reason != report.kernel_not_run) out += fmt::format("  {}\n", printable(report.kernel_not_run));
+  return out;
+}
+
+std::string device_lines(const KernelReport& k, const Style& style) {
+  std::string out;
   if (k.device) {
     out += fmt::format("  on {} ({}, driver {})\n", printable(k.device->name), printable(k.device->platform),
                        printable(k.device->driver));
@@ -252,6 +250,12 @@ std::string kernel_section(const Report& report, const TextOptions& options, con
     out += fmt::format("  {} {}\n", style.red(fmt::format("{}:", name_of(k.error->kind))), printable(k.error->message));
     out += log_text(k.error->log);
   }
+  return out;
+}
+
+// The cases that are told, and how many pass.
+std::string cases_lines(const KernelReport& k, const TextOptions& options, const Style& style) {
+  std::string out;
   int not_run = 0;
   const DeviceError* last_fault = nullptr;
   int passed = 0;
@@ -263,19 +267,27 @@ std::string kernel_section(const Report& report, const TextOptions& options, con
     }
     if (options.details || c.verdict.word != VerdictWord::kPass) out += case_text(c, last_fault, style);
   }
-  if (!k.cases.empty()) {
-    const bool all = passed == static_cast<int>(k.cases.size());
-    const std::string line = fmt::format("{} of {} cases pass{}", passed, k.cases.size(),
-                                         not_run == 0 ? "" : fmt::format(", {} not run for that", not_run));
-    out += fmt::format("  {}: {}\n",
-                       all && !k.error ? style.green("pass") : style.red(k.error ? "error" : name_of(k.worst())), line);
-    if (all && !k.error) {
-      out += style.dim(
-          "  This is our OpenCL kernel, not SGLang's: a pass says that device, driver, page table and numerics are "
-          "sane.\n");
-    }
+  if (k.cases.empty()) return out;
+  const bool all = passed == static_cast<int>(k.cases.size()) && !k.error;
+  const std::string line = fmt::format("{} of {} cases pass{}", passed, k.cases.size(),
+                                       not_run == 0 ? "" : fmt::format(", {} not run for that", not_run));
+  out += fmt::format("  {}: {}\n", all ? style.green("pass") : style.red(k.error ? "error" : name_of(k.worst())), line);
+  if (all) {
+    out += style.dim(
+        "  This is our OpenCL kernel, not SGLang's: a pass says that device, driver, page table and numerics are "
+        "sane.\n");
   }
-  for (const auto& skip : k.skipped)
+  return out;
+}
+
+std::string kernel_section(const Report& report, const TextOptions& options, const Style& style) {
+  // What became of it stands in the heading, by the name that the exit status goes by.
+  std::string out = style.bold("Kernel");
+  if (const std::string_view what = trouble(report); !what.empty()) out += ": " + style.red(std::string(what));
+  out += "\n";
+  if (!report.kernel) return out + not_run_lines(report, style) + "\n";
+  out += device_lines(*report.kernel, style) + cases_lines(*report.kernel, options, style);
+  for (const auto& skip : report.kernel->skipped)
     out += fmt::format("  {} {}: {}\n", style.yellow("skipped"), skip.kernel, printable(skip.reason));
   return out + "\n";
 }

@@ -115,19 +115,25 @@ std::string launch_text(const CheckRun& run, const TextOptions& options) {
   return quiet_text(report, options) + ignore_notes_text(run);
 }
 
+namespace {
+
+Json launch_json(const CheckedLaunch& launch) {
+  Json out = {{"launch", launch.read ? read_launch_json(*launch.read) : Json(nullptr)}};
+  if (launch.report) {
+    out["status"] = launch.report->verdict_word();
+    out["report"] = report_object(*launch.report, launch.exit_status);
+  } else {
+    out["status"] = something_unknown(launch) ? "unknown" : "unread";
+    if (!something_unknown(launch)) out["why"] = launch.why;
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string run_json(const CheckRun& run) {
   Json launches = Json::array();
-  for (const CheckedLaunch& launch : run.launches) {
-    Json one = {{"launch", launch.read ? read_launch_json(*launch.read) : Json(nullptr)}};
-    if (launch.report) {
-      one["status"] = launch.report->verdict_word();
-      one["report"] = report_object(*launch.report, launch.exit_status);
-    } else {
-      one["status"] = something_unknown(launch) ? "unknown" : "unread";
-      if (!something_unknown(launch)) one["why"] = launch.why;
-    }
-    launches.push_back(std::move(one));
-  }
+  for (const CheckedLaunch& launch : run.launches) launches.push_back(launch_json(launch));
   Json together = Json::array();
   for (const CheckedGroup& group : run.groups) {
     together.push_back({{"what", group.what},
