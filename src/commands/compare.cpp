@@ -209,16 +209,10 @@ Launch as_given(const Side& side) {
   return given;
 }
 
-// Fields that one release alone knows count where this launch sets them; options of a feature that is off in both do
-// not. Findings are compared by rule and field.
-Difference difference(const Side& a, const Side& b) {
+// As far as both are known: the values of both ends, those before the first refusal, or those given.
+void compare_values(const Side& a, const Side& b, Difference& d) {
   const Launch& before = a.prepared.launch;
   const Launch& after = b.prepared.launch;
-  Difference d;
-  d.outcome_before = outcome_of(a.prepared);
-  d.outcome_after = outcome_of(b.prepared);
-  d.facts_before = a.prepared.machine;
-  d.facts_after = b.prepared.machine;
   const auto compare_fields = [&d](const Launch& x, const Launch& y) {
     for (std::size_t i = 0; i < kFieldCount; ++i) compare_field(static_cast<Field>(i), x, y, d);
   };
@@ -240,6 +234,19 @@ Difference difference(const Side& a, const Side& b) {
       compare_fields(as_given(a), as_given(b));
     }
   }
+}
+
+// Fields that one release alone knows count where this launch sets them; options of a feature that is off in both do
+// not. Findings are compared by rule and field.
+Difference difference(const Side& a, const Side& b) {
+  const Launch& before = a.prepared.launch;
+  const Launch& after = b.prepared.launch;
+  Difference d;
+  d.outcome_before = outcome_of(a.prepared);
+  d.outcome_after = outcome_of(b.prepared);
+  d.facts_before = a.prepared.machine;
+  d.facts_after = b.prepared.machine;
+  compare_values(a, b, d);
   // A launch that is refused has no findings but those about its refusal: others are not gone, nobody looked. What
   // stands in the way afterwards is new to whoever was refused before.
   const bool fields_tell = d.fields_compared && d.compared_until.empty();

@@ -268,6 +268,26 @@ void add_pages_options(CLI::App& app, PagesFlags& flags) {
   app.add_option("--kernel-date", flags.kernel_date, kKernelDate);
 }
 
+std::vector<std::string_view> backends_of(const Launch& launch) {
+  std::vector<std::string_view> out(kBackends.begin(), kBackends.end());
+  if (!has_split(launch)) std::erase(out, kSplit);
+  if (launch.args.last_given(Field::prefill_attention_backend) != nullptr ||
+      launch.args.last_given(Field::decode_attention_backend) != nullptr) {
+    out.insert(out.begin(), kAsGiven);
+  }
+  return out;
+}
+
+// A device that fails has shown nothing of any row; a wrong kernel is one row's affair while another works.
+int status_of(const std::vector<Row>& rows, const Row* best, const KernelVerdicts& kernels) {
+  const bool device_failed = kernels.worst() != kOk && kernels.worst() != kKernelWrong;
+  if (device_failed) return kernels.worst();
+  if (best != nullptr) return kOk;
+  const bool kernel_decides =
+      std::any_of(rows.begin(), rows.end(), [](const Row& r) { return r.accepted && r.errors.empty(); });
+  return kernel_decides ? kernels.worst() : kFindings;
+}
+
 int run_pages(const PagesFlags& flags, const std::vector<std::string>& arguments) {
   const auto rules = rule_options(flags.kernel_date);
   if (!rules) return refuse(rules.error());
@@ -281,14 +301,7 @@ int run_pages(const PagesFlags& flags, const std::vector<std::string>& arguments
   kernel.run = !flags.no_kernel;
   KernelVerdicts kernels(kernel);
   std::vector<Row> rows;
-  std::vector<std::string_view> backends(kBackends.begin(), kBackends.end());
-  if (!has_split(prepared->launch)) std::erase(backends, kSplit);
-  const ServerArgs& given = prepared->launch.args;
-  if (given.last_given(Field::prefill_attention_backend) != nullptr ||
-      given.last_given(Field::decode_attention_backend) != nullptr) {
-    backends.insert(backends.begin(), kAsGiven);
-  }
-  for (const std::string_view backend : backends) {
+  for (const std::string_view backend : backends_of(prepared->launch)) {
     for (const std::int64_t page : kPageSizes) {
       rows.push_back(row_of(*prepared, *rules, backend, page, kernels));
     }
@@ -303,13 +316,7 @@ int run_pages(const PagesFlags& flags, const std::vector<std::string>& arguments
   if (!flags.svg.empty() && !write_picture(flags.svg, report.drawing)) return kBadInput;
   report::print(output.format == Format::kJson ? report::pages_json(report)
                                                : report::pages_text(report, text_options(output)));
-  // A device that fails has shown nothing of any row; a wrong kernel is one row's affair while another works.
-  const bool device_failed = kernels.worst() != kOk && kernels.worst() != kKernelWrong;
-  if (device_failed) return kernels.worst();
-  if (best != nullptr) return kOk;
-  const bool kernel_decides =
-      std::any_of(rows.begin(), rows.end(), [](const Row& r) { return r.accepted && r.errors.empty(); });
-  return kernel_decides ? kernels.worst() : kFindings;
+  return status_of(rows, best, kernels);
 }
 
 }  // namespace

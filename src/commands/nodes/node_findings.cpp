@@ -304,6 +304,13 @@ bool share_a_machine(const std::vector<PreparedLaunch>& launches) {
   return seen.size() == launches.size();
 }
 
+// "this on that; …"
+std::string places_text(const auto& places) {
+  std::string text;
+  for (const auto& [what, where] : places) text += fmt::format("{}{} on {}", text.empty() ? "" : "; ", what, where);
+  return text;
+}
+
 void meeting_point(const std::vector<Node>& nodes, const std::vector<PreparedLaunch>& launches,
                    std::vector<Diagnostic>& out) {
   if (launches.size() < 2) return;
@@ -329,20 +336,14 @@ void meeting_point(const std::vector<Node>& nodes, const std::vector<PreparedLau
     const auto same = [&](const auto& known) { return is_same_host(known.first, at.host); };
     if (std::none_of(hosts.begin(), hosts.end(), same)) hosts.emplace_back(at.host, nodes[n].name);
   }
-  if (ports.size() > 1) {
-    std::string text;
-    for (const auto& [port, who] : ports) text += fmt::format("{}{} on {}", text.empty() ? "" : "; ", port, who);
-    out.push_back(finding("ND004", "--dist-init-addr has another port: " + text));
-  }
+  if (ports.size() > 1) out.push_back(finding("ND004", "--dist-init-addr has another port: " + places_text(ports)));
   const bool apart = !lost.empty() && !share_a_machine(launches);
   if (apart) {
     out.push_back(
         finding("ND004", fmt::format("--dist-init-addr of {} is that machine itself, not node 0", listed(lost))));
   }
   if (hosts.size() > 1 && !apart) {
-    std::string text;
-    for (const auto& [host, who] : hosts) text += fmt::format("{}{} on {}", text.empty() ? "" : "; ", host, who);
-    out.push_back(finding("ND006", "--dist-init-addr has another host: " + report::printable(text)));
+    out.push_back(finding("ND006", "--dist-init-addr has another host: " + report::printable(places_text(hosts))));
   }
 }
 
