@@ -46,6 +46,7 @@ struct Answer {
   Search search;
   std::string condition = {};  // of every remedy
   std::vector<report::WayOut> remedies = {};
+  bool lacks_room = true;                     // where nothing was found: more of it may do
   std::size_t holding = 0;                    // launches that hold what is asked
   std::optional<JudgedLaunches> judged = {};  // --kernel; `search.found` are those kept
 };
@@ -67,7 +68,7 @@ bool first_of(Answer& a, Search condition, const std::string& what) {
   if (other.found.empty()) return false;
   const Suggestion& c = *std::ranges::min_element(
       other.found, {}, [](const Suggestion& x) { return std::tuple(x.cards, x.warnings, x.half_cache); });
-  a.remedies.push_back({what + a.condition, c.arguments, c.tokens()});
+  a.remedies.push_back({.what = what + a.condition, .arguments = c.arguments, .env = c.env, .tokens = c.tokens()});
   return true;
 }
 
@@ -149,9 +150,28 @@ void look_for_host_memory(Answer& a) {
   const auto option = std::ranges::find(found->arguments, "--cpu-offload-gb");
   if (option == found->arguments.end() || option + 1 == found->arguments.end()) return;
   a.remedies.push_back(
-      {fmt::format("{} GiB of each card's weights in host memory, read for every token (slow)", *(option + 1)) +
-           a.condition,
-       found->arguments, found->tokens()});
+      {.what = fmt::format("{} GiB of each card's weights in host memory, read for every token (slow)", *(option + 1)) +
+               a.condition,
+       .arguments = found->arguments,
+       .env = found->env,
+       .tokens = found->tokens()});
+}
+
+// What room would mend, where room is what is lacking; every other launch is refused on any number of cards.
+void look_for_ways_out(Answer& a, std::int64_t limit, const std::string& model) {
+  Search& s = a.search;
+  const bool beyond = limit > 0 && s.wish.context > limit;
+  a.lacks_room = s.short_of_room || s.uncounted || beyond;
+  const bool shorter = a.lacks_room && look_for_a_context(a, limit);
+  if (beyond) {  // no other form and no card takes more
+    s.wish.context = limit;
+    a.condition = fmt::format(", and a context of {} tokens", limit);
+    if (shorter) return;
+  }
+  look_for_a_form(a, model);
+  if (!a.lacks_room) return;
+  look_for_cards(a);
+  look_for_host_memory(a);
 }
 
 // They were tried with their secrets, and are shown without.
@@ -175,12 +195,14 @@ report::Suggestions told(const Answer& a, int most) {
                           .found = a.holding,
                           .remedies = a.remedies,
                           .attempts = s.attempts,
+                          .lacks_room = a.lacks_room,
                           .most_cards = facts::is_integrated(s.inputs.device) ? 1 : kMostCards,
                           .uncounted = s.uncounted && !s.counted};
-  if (s.nearest) out.nearest = {s.nearest->why, s.nearest->arguments};
+  if (s.nearest) out.nearest = {s.nearest->why, s.nearest->arguments, s.nearest->env};
   for (const Suggestion& c : s.found) {
     if (static_cast<int>(out.launches.size()) >= most) break;
     out.launches.push_back({.arguments = c.arguments,
+                            .env = c.env,
                             .cards = c.cards,
                             .replicas = c.replicas,
                             .tokens = c.tokens(),
@@ -284,19 +306,7 @@ int run_suggest(const SuggestFlags& flags, const std::vector<std::string>& argum
   search(s);
   // A model whose own code has to be allowed first is only known from there.
   if (s.wish.context == 0 && !s.found.empty()) s.wish.context = s.found.front().memory.context;
-  if (s.found.empty()) {
-    const bool shorter = look_for_a_context(answer, limit);
-    const bool beyond = limit > 0 && s.wish.context > limit;
-    if (beyond) {  // no other form and no card takes more
-      s.wish.context = limit;
-      answer.condition = fmt::format(", and a context of {} tokens", limit);
-    }
-    if (!beyond || !shorter) {
-      look_for_a_form(answer, flags.model);
-      look_for_cards(answer);
-      look_for_host_memory(answer);
-    }
-  }
+  if (s.found.empty()) look_for_ways_out(answer, limit, flags.model);
   std::ranges::stable_sort(s.found, [&](const Suggestion& a, const Suggestion& b) { return better(flags.goal, a, b); });
   answer.holding = s.found.size();
   const bool fits = answer.holding > 0;

@@ -78,7 +78,7 @@ class Runs {
   Judged of(const Suggestion& c) {
     if (absent_) return *absent_;
     Report report;
-    auto resolved = resolve_words(search_.inputs, c.arguments, {}, search_.inputs.env);
+    auto resolved = resolve_words(search_.inputs, c.arguments, {}, environment_of(search_, c));
     if (!resolved) {
       report.kernel_not_run = resolved.error().text();
       return not_run(report);
@@ -121,7 +121,7 @@ JudgedLaunches judge_kernels(const Search& s, const KernelOptions& options, int 
     if (passed >= most) break;
     Judged one = runs.of(c);
     if (one.kind == Kind::kBad) {
-      out.left_out.push_back({c.arguments, one.why_bad});
+      out.left_out.push_back({.arguments = c.arguments, .env = c.env, .why = one.why_bad});
       bad = heavier(bad, one.status);
       continue;
     }

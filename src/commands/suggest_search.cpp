@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -34,12 +35,13 @@ constexpr std::int64_t kNotAccepted = -2;
 constexpr std::int64_t kHoldsNothing = -1;
 
 bool would_be_nearest(const Search& s, const Suggestion& c, std::int64_t tokens) {
+  if (s.only_the_least) return false;  // of these none is told
   return !s.nearest || std::pair(tokens, c.cards) > std::pair(s.nearest->tokens, s.nearest->cards);
 }
 
 void note_miss(Search& s, const Suggestion& c, std::string why, std::int64_t tokens = kNotAccepted) {
   if (!would_be_nearest(s, c, tokens)) return;
-  s.nearest = Miss{.why = std::move(why), .tokens = tokens, .arguments = c.arguments, .cards = c.cards};
+  s.nearest = Miss{.why = std::move(why), .tokens = tokens, .arguments = c.arguments, .env = c.env, .cards = c.cards};
 }
 
 // What the search decides itself, or would make another launch of it.
@@ -63,7 +65,8 @@ using Steps = std::vector<RemedyStep>;
 std::vector<Steps> demands_of(const Diagnostic& d, Release release) {
   std::vector<Steps> out;
   for (const Remedy& remedy : d.remedies) {
-    if (!remedy.steps.empty() && remedy.stored_as.empty() && remedy.device.empty()) out.push_back(remedy.steps);
+    const bool same = remedy.stored_as.empty() && remedy.device.empty() && remedy.release.empty();
+    if (!remedy.steps.empty() && same) out.push_back(remedy.steps);
   }
   if (!out.empty()) return out;
   for (const Field field : d.concerns) {
@@ -74,22 +77,32 @@ std::vector<Steps> demands_of(const Diagnostic& d, Release release) {
   return out;
 }
 
+// What the user or the launch has already stays as it is.
+bool may_take(const Search& s, const Suggestion& c, const RemedyStep& step) {
+  if (step.kind == StepKind::kSet)
+    return !step.values.empty() && !s.inputs.env.contains(step.name) && !c.env.contains(step.name);
+  return step.kind == StepKind::kGive && !is_ours(step.name) &&
+         std::ranges::find(c.arguments, step.name) == c.arguments.end();
+}
+
 // The launch with what a finding demands; nothing where that is not known, or already there.
-std::optional<Suggestion> with_demand(const Suggestion& c, const Diagnostic& d, Release release) {
-  for (const Steps& steps : demands_of(d, release)) {
-    const bool usable = std::ranges::all_of(steps, [&](const RemedyStep& step) {
-      return step.kind == StepKind::kGive && !is_ours(step.name) &&
-             std::ranges::find(c.arguments, step.name) == c.arguments.end();
-    });
-    if (!usable) continue;
+std::optional<Suggestion> with_demand(const Search& s, const Suggestion& c, const Diagnostic& d) {
+  for (const Steps& steps : demands_of(d, s.inputs.release)) {
+    if (!std::ranges::all_of(steps, [&](const RemedyStep& step) { return may_take(s, c, step); })) continue;
     Suggestion next = c;
-    Words words;
+    Words told;
     for (const RemedyStep& step : steps) {
-      words.push_back(step.name);
+      if (step.kind == StepKind::kSet) {
+        next.env.emplace(step.name, step.values.front());
+        told.push_back(step.name + "=" + step.values.front());
+        continue;
+      }
+      Words words{step.name};
       if (!step.values.empty()) words.push_back(step.values.front());
+      next.arguments.insert(next.arguments.end(), words.begin(), words.end());
+      told.insert(told.end(), words.begin(), words.end());
     }
-    next.arguments.insert(next.arguments.end(), words.begin(), words.end());
-    next.gives_up.push_back(fmt::format("{} is needed: {}", fmt::join(words, " "), d.message));
+    next.gives_up.push_back(fmt::format("{} is needed: {}", fmt::join(told, " "), d.message));
     return next;
   }
   return std::nullopt;
@@ -97,19 +110,23 @@ std::optional<Suggestion> with_demand(const Suggestion& c, const Diagnostic& d, 
 
 Outcome attempt(Search& s, Suggestion& c, int demands = kDemands);
 
-// An error ends this launch; what its remedy gives is tried in its place.
-Outcome refused(Search& s, Suggestion& c, const std::vector<Diagnostic>& findings, int demands) {
-  const auto error = std::ranges::find_if(findings, [](const Diagnostic& d) { return d.severity == Severity::kError; });
-  if (error == findings.end()) {
-    note_miss(s, c, "SGLang does not accept it");
-    return Outcome::kRefused;
-  }
-  if (auto next = demands > 0 ? with_demand(c, *error, s.inputs.release) : std::nullopt) {
-    c = std::move(*next);
-    return attempt(s, c, demands - 1);
-  }
-  note_miss(s, c, error->message);
-  return Outcome::kRefused;
+// The error that ends a launch. Of one that lacks room, one that more room would leave there.
+const Diagnostic* error_of(const std::vector<Diagnostic>& findings, bool lacks_room) {
+  const auto error = std::ranges::find_if(findings, [&](const Diagnostic& d) {
+    return d.severity == Severity::kError && !(lacks_room && rules::counts_weights(d.rule));
+  });
+  return error == findings.end() ? nullptr : &*error;
+}
+
+// An error ends this launch; what its remedy gives is tried in its place. The miss that is told is the launch itself:
+// what a remedy adds to it in vain would only hide why.
+Outcome refused(Search& s, Suggestion& c, const Diagnostic* error, int demands) {
+  note_miss(s, c, error != nullptr ? error->message : "SGLang does not accept it");
+  s.short_of_room = s.short_of_room || (error != nullptr && rules::counts_cards(error->rule));
+  auto next = error != nullptr && demands > 0 ? with_demand(s, c, *error) : std::nullopt;
+  if (!next) return Outcome::kRefused;
+  c = std::move(*next);
+  return attempt(s, c, demands - 1);
 }
 
 // What the sheet says of it; a launch without the room asked for is none.
@@ -123,15 +140,7 @@ Outcome weighed(Search& s, Suggestion& c, const PreparedLaunch& prepared) {
   }
   s.counted = true;
   c.memory = *memory;
-  if (memory->least >= kLargestShare) {
-    note_miss(
-        s, c,
-        fmt::format("{}{:.1f} GiB of weights per GPU; {:.1f} GiB is the largest share of {:.1f} that is tried ({})",
-                    memory->exact ? "" : "about ", memory->weights, memory->device * kLargestShare, memory->device,
-                    kLargestShare),
-        kHoldsNothing);
-    return Outcome::kTooHeavy;
-  }
+  if (memory->least >= kLargestShare) return Outcome::kTooHeavy;
   // Of data-parallel replicas each serves its part of the requests.
   const std::int64_t each = (s.wish.concurrency + c.replicas - 1) / c.replicas;
   const std::int64_t context = s.wish.context > 0 ? s.wish.context : memory->context;
@@ -141,7 +150,11 @@ Outcome weighed(Search& s, Suggestion& c, const PreparedLaunch& prepared) {
   return Outcome::kMissed;
 }
 
-std::string too_little(const Search& s, const Suggestion& c) {
+std::string too_little(const Search& s, const Suggestion& c, Outcome room) {
+  if (room == Outcome::kTooHeavy)
+    return fmt::format("{}{:.1f} GiB of weights per GPU; {:.1f} GiB is the largest share of {:.1f} that is tried ({})",
+                       c.memory.exact ? "" : "about ", c.memory.weights, c.memory.device * kLargestShare,
+                       c.memory.device, kLargestShare);
   return fmt::format("it holds {} tokens for {} requests; {} of {} tokens are asked for", c.tokens(), c.requests(),
                      s.wish.concurrency, s.wish.context > 0 ? s.wish.context : c.memory.context);
 }
@@ -164,54 +177,67 @@ void without_warning(Search& s, Suggestion& c, const std::vector<Diagnostic>& fi
   const auto warning =
       std::ranges::find_if(findings, [](const Diagnostic& d) { return d.severity == Severity::kWarning; });
   if (warning == findings.end() || demands <= 0) return;
-  auto next = with_demand(c, *warning, s.inputs.release);
+  auto next = with_demand(s, c, *warning);
   if (next && attempt(s, *next, demands - 1) == Outcome::kFound && next->warnings < c.warnings) c = std::move(*next);
 }
 
-// Resolves and checks exactly these words, and those that they turn out to need.
-Outcome attempt(Search& s, Suggestion& c, int demands) {
-  if (!s.tried.insert(c.arguments).second) return Outcome::kMissed;
-  ++s.attempts;
-  auto resolved = resolve_words(s.inputs, c.arguments, {}, s.inputs.env);
-  if (!resolved) {
-    note_miss(s, c, resolved.error().text());
-    return Outcome::kRefused;
-  }
-  PreparedLaunch prepared;
-  prepared.inputs = s.inputs;
-  prepared.inputs.argv = c.arguments;
-  prepared.launch = std::move(resolved->launch);
-  prepared.unknown_model = std::move(resolved->unknown_model);
-  Coverage coverage;
-  if (prepared.unknown_model || !prepared.launch.accepted()) {
-    return refused(s, c, findings_of(prepared, s.rules, coverage), demands);
-  }
-  const auto width = [&](Field f) { return prepared.launch[f].is_int() ? prepared.launch[f].as_int() : 1; };
-  const LaunchView view(prepared.launch);
+// What the launch itself says of its width.
+void read_widths(Suggestion& c, const Launch& launch) {
+  const auto width = [&](Field f) { return launch[f].is_int() ? launch[f].as_int() : 1; };
+  const LaunchView view(launch);
   c.replicas = view.ordinary_dp() * view.attention_dp();
   c.chunk = width(Field::chunked_prefill_size);
   c.cards = width(Field::tp_size) * width(Field::pp_size) * view.ordinary_dp();
-  const Outcome room = weighed(s, c, prepared);
-  // What is told as the nearest works but for the room it has.
-  const bool is_nearest = room == Outcome::kMissed && would_be_nearest(s, c, c.tokens());
-  if (room != Outcome::kFound && !is_nearest) return room;
+}
+
+// What the rules say of a launch that has the room, or comes nearest to it: what is told as the nearest works but for
+// the room it has.
+Outcome ruled(Search& s, Suggestion& c, const PreparedLaunch& prepared, Outcome room, int demands) {
+  Coverage coverage;
   const std::vector<Diagnostic> findings = findings_of(prepared, s.rules, coverage);
-  const auto count = [&](Severity severity) {
-    return std::ranges::count_if(findings, [&](const Diagnostic& d) { return d.severity == severity; });
-  };
-  if (count(Severity::kError) > 0) return refused(s, c, findings, demands);
+  if (const Diagnostic* error = error_of(findings, room != Outcome::kFound)) return refused(s, c, error, demands);
   if (const Diagnostic* against = against_ours(s, c, findings)) {
     note_miss(s, c, against->message);
     return Outcome::kRefused;
   }
-  if (is_nearest) {
-    note_miss(s, c, too_little(s, c), c.tokens());
+  if (room != Outcome::kFound) {
+    s.short_of_room = true;
+    note_miss(s, c, too_little(s, c, room), room == Outcome::kTooHeavy ? kHoldsNothing : c.tokens());
     return room;
   }
   c.intel_kernels = LaunchView(prepared.launch).uses_xpu();
-  c.warnings = static_cast<int>(count(Severity::kWarning));
+  c.warnings = static_cast<int>(
+      std::ranges::count_if(findings, [](const Diagnostic& d) { return d.severity == Severity::kWarning; }));
   without_warning(s, c, findings, demands);
   return Outcome::kFound;
+}
+
+// Resolves and checks exactly these words, and those that they turn out to need.
+Outcome attempt(Search& s, Suggestion& c, int demands) {
+  if (!s.tried.emplace(c.arguments, c.env).second) return Outcome::kMissed;
+  ++s.attempts;
+  PreparedLaunch prepared;
+  prepared.inputs = s.inputs;
+  prepared.inputs.argv = c.arguments;
+  prepared.inputs.env = environment_of(s, c);
+  auto resolved = resolve_words(prepared.inputs, c.arguments, {}, prepared.inputs.env);
+  if (!resolved) {
+    note_miss(s, c, resolved.error().text());
+    return Outcome::kRefused;
+  }
+  prepared.launch = std::move(resolved->launch);
+  prepared.unknown_model = std::move(resolved->unknown_model);
+  if (prepared.unknown_model || !prepared.launch.accepted()) {
+    Coverage coverage;
+    const std::vector<Diagnostic> findings = findings_of(prepared, s.rules, coverage);
+    return refused(s, c, error_of(findings, false), demands);
+  }
+  read_widths(c, prepared.launch);
+  const Outcome room = weighed(s, c, prepared);
+  const bool is_nearest =
+      room != Outcome::kUncounted && would_be_nearest(s, c, room == Outcome::kTooHeavy ? kHoldsNothing : c.tokens());
+  if (room != Outcome::kFound && !is_nearest) return room;
+  return ruled(s, c, prepared, room, demands);
 }
 
 struct Part {
@@ -268,11 +294,28 @@ Suggestion split_of(const Search& s, const Split& split) {
   return c;
 }
 
-const std::array<Part, 3>& attentions() {
+std::span<const Part> attentions() {
   static const std::array<Part, 3> parts = {Part{{"--attention-backend", "intel_xpu", "--page-size", "128"}},
                                             Part{{"--attention-backend", "intel_xpu", "--page-size", "64"}},
                                             Part{{"--attention-backend", "triton"}}};
   return parts;
+}
+
+// Whether the release sets a backend of the model's own, whatever is given (DeepSeek-V4).
+bool attends_by_itself(const Search& s) {
+  Suggestion c{.arguments = s.base, .memory = {}};
+  add(s, c, attentions().back());
+  const auto resolved = resolve_words(s.inputs, c.arguments, {}, s.inputs.env);
+  if (!resolved || resolved->unknown_model || !resolved->launch.accepted()) return false;
+  const Value& backend = resolved->launch[Field::attention_backend];
+  return backend.is_string() &&
+         std::ranges::none_of(attentions(), [&](const Part& part) { return part.words[1] == backend.as_string(); });
+}
+
+// What the search gives of it: nothing where the model decides.
+std::span<const Part> attentions_of(const Search& s) {
+  static const std::array<Part, 1> own = {Part{}};
+  return s.own_attention ? std::span<const Part>(own) : attentions();
 }
 
 // More room for the cache, the cheapest first. SGLang keeps back what a chunk of a prompt takes: with smaller chunks
@@ -342,23 +385,44 @@ Suggestion made_of(const Search& s, const Split& split, const Choice& choice) {
   return c;
 }
 
+// Attention and cache at their ends: the least memory first, the plainest last.
+std::vector<std::pair<const Part*, const Part*>> extremes(const Search& s) {
+  const std::span<const Part> attentions = attentions_of(s);
+  std::vector<std::pair<const Part*, const Part*>> out;
+  for (const Part* attention : {&attentions.back(), &attentions.front()}) {
+    for (const Part* cache : {&caches().back(), &caches().front()}) {
+      if (std::ranges::find(out, std::pair(attention, cache)) == out.end()) out.emplace_back(attention, cache);
+    }
+  }
+  return out;
+}
+
+// A try that the search comes to again in its turn.
+Outcome attempt_ahead(Search& s, Suggestion c) {
+  std::set<std::pair<Words, Environment>> tried;
+  std::swap(tried, s.tried);
+  const Outcome outcome = attempt(s, c);
+  std::swap(tried, s.tried);
+  return outcome;
+}
+
 // With all the room there is: what is too little here is too little in every other form. Nor does anything mend it
-// where every form of it is refused.
+// where every form of it is refused; of these the plainest is told.
 bool never_fits(Search& s, const Split& split) {
   const auto all = batches(s, split);
   const Part room = more_room(s, 0).back();
-  for (const Part* attention : {&attentions().back(), &attentions().front()}) {
-    for (const Part* cache : {&caches().back(), &caches().front()}) {
-      for (const Part* batch : {&all.front(), &all.back()}) {
-        s.short_of_requests = false;
-        Suggestion roomiest = made_of(s, split, {*attention, *cache, room, *batch});
-        auto tried = s.tried;
-        const Outcome outcome = attempt(s, roomiest);
-        s.tried = std::move(tried);  // the search comes to it in its turn
-        if (outcome == Outcome::kRefused) break;
-        const bool batch_may_help = outcome == Outcome::kMissed && s.short_of_requests && batch == &all.front();
-        if (!batch_may_help) return outcome != Outcome::kFound;
+  const auto forms = extremes(s);
+  for (const auto& [attention, cache] : forms) {
+    const auto nearest_before = s.nearest;
+    for (const Part* batch : {&all.front(), &all.back()}) {
+      s.short_of_requests = false;
+      const Outcome outcome = attempt_ahead(s, made_of(s, split, {*attention, *cache, room, *batch}));
+      if (outcome == Outcome::kRefused) {
+        if (batch == &all.front() && std::pair(attention, cache) != forms.back()) s.nearest = nearest_before;
+        break;
       }
+      const bool batch_may_help = outcome == Outcome::kMissed && s.short_of_requests && batch == &all.front();
+      if (!batch_may_help) return outcome != Outcome::kFound;
     }
   }
   return true;
@@ -371,7 +435,7 @@ void search_rooms(Search& s, const Split& split, const Part& cache, const Part& 
   std::int64_t chunk = 0;
   const auto holds = [&](const Part& room) {
     bool quiet = false;
-    for (const Part& attention : attentions()) {
+    for (const Part& attention : attentions_of(s)) {
       Suggestion c = made_of(s, split, {attention, cache, room, batch});
       const Outcome outcome = attempt(s, c);
       chunk = std::max(chunk, c.chunk);
@@ -418,6 +482,12 @@ std::set<Field> fields_given(const Search& s) {
   return out;
 }
 
+// What stands before anything is added.
+void look_at_base(Search& s) {
+  s.given = fields_given(s);
+  s.own_attention = attends_by_itself(s);
+}
+
 }  // namespace
 
 namespace {
@@ -445,7 +515,7 @@ void search_cards(Search& s, std::int64_t cards, bool any_tp, bool any_pp) {
 
 void search(Search& s) {
   const std::int64_t cards = std::max(1, s.inputs.device.count);
-  s.given = fields_given(s);
+  look_at_base(s);
   const bool any_tp = !is_given(s, Field::tp_size);
   const bool any_pp = !is_given(s, Field::pp_size);
   if (s.only_the_least) {
@@ -470,12 +540,12 @@ void search(Search& s) {
 
 std::optional<Suggestion> with_host_memory(Search& s) {
   constexpr std::int64_t kMostGib = 256;  // a card
-  s.given = fields_given(s);
+  look_at_base(s);
   const Part plain;
   const auto holds = [&](std::int64_t tp, std::int64_t gib) -> std::optional<Suggestion> {
     std::int64_t chunk = 0;
     const auto found = [&](const Part& room) -> std::optional<Suggestion> {
-      Suggestion c = made_of(s, {.tp = tp}, {attentions().back(), caches().front(), room, plain});
+      Suggestion c = made_of(s, {.tp = tp}, {attentions_of(s).back(), caches().front(), room, plain});
       c.arguments.insert(c.arguments.end(), {"--cpu-offload-gb", std::to_string(gib)});
       const Outcome outcome = attempt(s, c);
       chunk = std::max(chunk, c.chunk);
@@ -513,6 +583,12 @@ bool better(const std::string& goal, const Suggestion& a, const Suggestion& b) {
   const auto to_read = [](const Suggestion& c) { return std::max(c.memory.weights, kWorthSharing); };
   return std::tuple(plain(a), to_read(a), a.cards, -a.tokens()) <
          std::tuple(plain(b), to_read(b), b.cards, -b.tokens());
+}
+
+Environment environment_of(const Search& s, const Suggestion& c) {
+  Environment out = s.inputs.env;
+  out.insert(c.env.begin(), c.env.end());
+  return out;
 }
 
 }  // namespace preflight::commands

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/commands/findings.h"
@@ -18,6 +19,7 @@ using Words = std::vector<std::string>;
 // One launch that was resolved and checked.
 struct Suggestion {
   Words arguments;
+  Environment env = {};  // variables that it needs beside the user's
   std::int64_t cards = 1;
   std::int64_t replicas = 1;   // data-parallel, or ranks of DP attention: each holds the tokens of `memory`
   bool intel_kernels = false;  // attention runs on intel_xpu
@@ -41,6 +43,7 @@ struct Miss {
   std::string why;
   std::int64_t tokens = -1;
   Words arguments;
+  Environment env = {};
   std::int64_t cards = 0;
 };
 
@@ -64,8 +67,10 @@ struct Search {
   std::optional<Miss> nearest = {};
   bool counted = false;            // the memory of a launch was
   bool uncounted = false;          // that of another was not: the weights of its class are not
+  bool short_of_room = false;      // a launch was accepted and lacks room alone, or cards
+  bool own_attention = false;      // the model's, which no option changes
   bool short_of_requests = false;  // a launch had tokens for more than it takes at once
-  std::set<Words> tried = {};
+  std::set<std::pair<Words, Environment>> tried = {};
   int attempts = 0;
 };
 
@@ -76,6 +81,9 @@ void search(Search& s);
 // With a part of the weights in host memory, read again for every token: the launch on all cards that keeps the least
 // there, to a GiB a card. No search() takes to it.
 std::optional<Suggestion> with_host_memory(Search& s);
+
+// What the launch runs with: the user's variables and its own.
+Environment environment_of(const Search& s, const Suggestion& c);
 
 // Best first by the goal.
 bool better(const std::string& goal, const Suggestion& a, const Suggestion& b);

@@ -14,15 +14,21 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string words_text(const std::vector<std::string>& words) { return printable(shell_words(words)); }
+// "NAME=VALUE --option value", as it is typed around the server's name.
+std::string words_text(const std::vector<std::string>& words, const Environment& env) {
+  std::string out;
+  for (const auto& [name, value] : env) out += name + "=" + shell_word(value) + " ";
+  return printable(out + shell_words(words));
+}
 
 std::string nothing_text(const Suggestions& s) {
   std::string out = fmt::format("No launch was found in {} that were tried.\n", s.attempts);
   if (s.nearest) {
-    out += fmt::format("Nearest: {}\n         {}\n", words_text(s.nearest->arguments), printable(s.nearest->why));
+    out += fmt::format("Nearest: {}\n         {}\n", words_text(s.nearest->arguments, s.nearest->env),
+                       printable(s.nearest->why));
   }
   for (const WayOut& r : s.remedies) {
-    out += fmt::format("With {}: {} ({} tokens)\n", r.what, words_text(r.arguments), r.tokens);
+    out += fmt::format("With {}: {} ({} tokens)\n", r.what, words_text(r.arguments, r.env), r.tokens);
   }
   if (!s.remedies.empty()) return out;
   if (s.uncounted) {
@@ -30,6 +36,10 @@ std::string nothing_text(const Suggestions& s) {
            "Whether any launch holds it is not known: `memory` counts with what --weights-gib says, once a server's "
            "log has told it.\n";
   }
+  if (!s.lacks_room)
+    return out +
+           "More such cards, host memory or a shorter context would not mend it, and no other form of it that is known "
+           "was found to do.\n";
   if (s.most_cards <= 1) return out + "No shorter context and no other form of it that is known was found to do.\n";
   return out + fmt::format(
                    "No shorter context, no other form of it that is known, no count of up to {} such cards and no "
@@ -46,7 +56,8 @@ std::string kernel_text(const SuggestedKernel& k) {
 }
 
 std::string left_out_text(const LeftOut& l) {
-  return fmt::format("Left out, its kernels did not pass here: {}\n   {}\n", words_text(l.arguments), printable(l.why));
+  return fmt::format("Left out, its kernels did not pass here: {}\n   {}\n", words_text(l.arguments, l.env),
+                     printable(l.why));
 }
 
 std::string launch_text(const SuggestedLaunch& c, std::int64_t context) {
@@ -72,6 +83,12 @@ Json kernel_json(const SuggestedKernel& k) {
   return out;
 }
 
+// Variables are told where there are any.
+Json with_env(Json out, const Environment& env) {
+  if (!env.empty()) out["env"] = env;
+  return out;
+}
+
 // Keys that `memory` has, too, are of one replica, as there; what all hold stands together.
 Json launch_json(const SuggestedLaunch& c) {
   Json out = {{"arguments", c.arguments},
@@ -87,7 +104,7 @@ Json launch_json(const SuggestedLaunch& c) {
               {"warnings", c.warnings},
               {"gives_up", c.gives_up}};
   if (c.kernel) out["kernel"] = kernel_json(*c.kernel);
-  return out;
+  return with_env(std::move(out), c.env);
 }
 
 }  // namespace
@@ -101,7 +118,7 @@ std::string suggestions_text(const Suggestions& s, const MachineFacts& facts, co
   if (s.found == 0) return out + nothing_text(s);
   int number = 0;
   for (const SuggestedLaunch& c : s.launches) {
-    out += fmt::format("{}. python -m sglang.launch_server {}\n", ++number, words_text(c.arguments));
+    out += fmt::format("{}. {}\n", ++number, printable(launch_command(c.arguments, c.env)));
     out += launch_text(c, s.context);
   }
   return out + fmt::format("\n{} launches were resolved and checked, {} hold what is asked.\n", s.attempts, s.found);
@@ -112,14 +129,16 @@ std::string suggestions_json(const Suggestions& s, const MachineFacts& facts) {
   for (const SuggestedLaunch& c : s.launches) list.push_back(launch_json(c));
   Json out = {
       {"facts", facts_json(facts)}, {"context", s.context}, {"attempts", s.attempts}, {"suggestions", std::move(list)}};
-  if (s.found == 0 && s.nearest) out["nearest"] = {{"arguments", s.nearest->arguments}, {"why", s.nearest->why}};
+  if (s.found == 0 && s.nearest)
+    out["nearest"] = with_env({{"arguments", s.nearest->arguments}, {"why", s.nearest->why}}, s.nearest->env);
   if (!s.left_out.empty()) {
     Json& list_of = out["left_out"] = Json::array();
-    for (const LeftOut& l : s.left_out) list_of.push_back({{"arguments", l.arguments}, {"why", l.why}});
+    for (const LeftOut& l : s.left_out)
+      list_of.push_back(with_env({{"arguments", l.arguments}, {"why", l.why}}, l.env));
   }
   Json remedies = Json::array();
   for (const WayOut& r : s.remedies) {
-    remedies.push_back({{"with", r.what}, {"arguments", r.arguments}, {"tokens", r.tokens}});
+    remedies.push_back(with_env({{"with", r.what}, {"arguments", r.arguments}, {"tokens", r.tokens}}, r.env));
   }
   out["remedies"] = std::move(remedies);
   return json_dump(out) + "\n";

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "preflight/facts.h"
 #include "preflight/report.h"
 #include "src/report/style.h"
 
@@ -23,6 +24,7 @@ struct SuggestedKernel {
 // One launch that was resolved and checked.
 struct SuggestedLaunch {
   std::vector<std::string> arguments;
+  Environment env = {};  // variables that it needs
   std::int64_t cards = 1;
   std::int64_t replicas = 1;  // data-parallel, DP attention's ranks included: each holds the tokens of `memory`
   std::int64_t tokens = 0;    // of all replicas
@@ -37,11 +39,13 @@ struct SuggestedLaunch {
 struct NearestMiss {
   std::string why;
   std::vector<std::string> arguments;
+  Environment env = {};
 };
 
 // Would hold what is asked, but its kernels were wrong here.
 struct LeftOut {
   std::vector<std::string> arguments;
+  Environment env = {};
   std::string why;
 };
 
@@ -49,6 +53,7 @@ struct LeftOut {
 struct WayOut {
   std::string what;
   std::vector<std::string> arguments;
+  Environment env = {};
   std::int64_t tokens = 0;
 };
 
@@ -60,6 +65,7 @@ struct Suggestions {
   std::optional<NearestMiss> nearest = {};
   std::vector<WayOut> remedies = {};
   int attempts = 0;
+  bool lacks_room = true;  // false: every launch is refused, on any number of cards
   int most_cards = 0;      // that a way out counts with
   bool uncounted = false;  // nothing is known of what the model's weights take
 };
