@@ -64,7 +64,7 @@ constexpr Row kRows[] = {
     {"MiMoV2ForCausalLM", kNever, v0_5(20), v0_5(20)},
     {"MiniCPMV", kNever, v0_5(23), v0_5(23)},
     {"MiniCPMV4_6ForConditionalGeneration", kNever, v0_5(23), v0_5(23)},
-    {"MiniCPMV4_7ForConditionalGeneration", kNever, v0_5(23), v0_5(23)},
+    {"MiniCPMV4_7ForConditionalGeneration", kNever, kEver, kEver},
     {"MiniMaxM2ForCausalLM", kEver, kNever, kNever},
     {"MiniMaxM3SparseForCausalLM", kEver, kNever, kNever},
     {"MiniMaxM3SparseForConditionalGeneration", v0_5(18), v0_5(23), v0_5(23)},
