@@ -178,38 +178,41 @@ Told told_by(const CheckCommand& command, const LaunchPlace& place, const std::v
   };
 }
 
-}  // namespace
-
-Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
-  Report report;
-  bool failing = false;
+// What a search for fixes starts from.
+struct Looked {
   Told told;
-  {
-    const log::Stage stage("rules");
-    report.findings = findings_of(prepared, command.rules, report.coverage);
-    std::vector<Diagnostic> of_host = command.host ? host_findings(command.input, prepared, report.coverage)
-                                                   : told_of_machine(command.input, prepared);
-    std::ranges::move(of_host, std::back_inserter(report.findings));
-    std::vector<Diagnostic> unweighed = report.findings;
-    report.memory = memory_summary(prepared);
-    weigh(report.findings, prepared.launch, report.memory, prepared.machine ? &*prepared.machine : nullptr);
-    const LaunchPlace place = place_in_text(prepared, command.input);
-    if (command.filter) report.ignored = command.filter->apply(report.findings, place);
-    told = told_by(command, place, report.ignored);
-    for (Diagnostic& d : unmet(command.required, prepared, report.coverage)) {
-      report.findings.insert(report.findings.begin(), std::move(d));
-    }
-    const std::set<std::string> errors = errors_to_mend(std::move(unweighed), told);
-    failing = std::ranges::any_of(report.findings, [&](const Diagnostic& d) { return errors.contains(d.rule); });
+  bool failing = false;  // an error is among what is told
+};
+
+// What the rules, the host and the memory sheet find, less what a policy lets pass.
+Looked look_for_findings(const PreparedLaunch& prepared, const CheckCommand& command, Report& report) {
+  const log::Stage stage("rules");
+  report.findings = findings_of(prepared, command.rules, report.coverage);
+  std::vector<Diagnostic> of_host =
+      command.host ? host_findings(command.input, prepared, report.coverage) : told_of_machine(command.input, prepared);
+  std::ranges::move(of_host, std::back_inserter(report.findings));
+  std::vector<Diagnostic> unweighed = report.findings;
+  report.memory = memory_summary(prepared);
+  weigh(report.findings, prepared.launch, report.memory, prepared.machine ? &*prepared.machine : nullptr);
+  const LaunchPlace place = place_in_text(prepared, command.input);
+  if (command.filter) report.ignored = command.filter->apply(report.findings, place);
+  Looked out{.told = told_by(command, place, report.ignored)};
+  for (Diagnostic& d : unmet(command.required, prepared, report.coverage)) {
+    report.findings.insert(report.findings.begin(), std::move(d));
   }
-  report.read = std::move(prepared.read);
-  const log::Stage stage("fixes, plan and kernels");
+  const std::set<std::string> errors = errors_to_mend(std::move(unweighed), out.told);
+  out.failing = std::ranges::any_of(report.findings, [&](const Diagnostic& d) { return errors.contains(d.rule); });
+  return out;
+}
+
+// Arguments that would be sound, one of them written where they belong, and which remedies hold.
+void look_for_fixes(const PreparedLaunch& prepared, const CheckCommand& command, const Looked& looked, Report& report) {
   const bool changeable = prepared.mended.empty() && !prepared.refused_by_serve;
   const bool wanted = changeable && (command.fixes || command.proves) &&
                       std::ranges::any_of(report.findings, [](const Diagnostic& d) { return !d.fix.empty(); });
   if (wanted && command.tries->left == 0) ++command.tries->launches;
-  if (command.fixes && changeable && failing)
-    report.fixes = search_fixes(prepared, command.rules, *command.tries, told);
+  if (command.fixes && changeable && looked.failing)
+    report.fixes = search_fixes(prepared, command.rules, *command.tries, looked.told);
   if (command.write_fix && !report.fixes.fixes.empty()) {
     auto written = write_fix(command.input, prepared, report.fixes.fixes.front());
     report.fixed = written.has_value();
@@ -218,10 +221,20 @@ Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
   }
   conceal(report.fixes, prepared.inputs);
   if (command.proves && changeable) {
-    prove_remedies(prepared, command.rules, report.fixes, report.findings, *command.tries, told);
+    prove_remedies(prepared, command.rules, report.fixes, report.findings, *command.tries, looked.told);
   } else {
     fix::leave_untried(report.findings);
   }
+}
+
+}  // namespace
+
+Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
+  Report report;
+  const Looked looked = look_for_findings(prepared, command, report);
+  report.read = std::move(prepared.read);
+  const log::Stage stage("fixes, plan and kernels");
+  look_for_fixes(prepared, command, looked, report);
   report.incomplete = prepared.unknown_model.has_value() || !prepared.assumed_facts.empty();
   report.machine = std::move(prepared.machine);
   report.launch = std::move(prepared.launch);

@@ -18,6 +18,21 @@ std::optional<DType> torch_dtype(const std::string& name) {
   return std::nullopt;
 }
 
+void fill_types(const LaunchView& view, DecodeShape& shape) {
+  const auto dtype = torch_dtype(view.model_dtype());
+  const auto kv_dtype = torch_dtype(view.kv_dtype());
+  if (!dtype) {
+    shape.why_unknown = fmt::format("model type {} has no kernel", view.model_dtype());
+    return;
+  }
+  shape.dtype = *dtype;
+  if (!kv_dtype) {
+    shape.why_unknown = fmt::format("KV cache type {} has no kernel", view.kv_dtype());
+    return;
+  }
+  shape.kv_dtype = *kv_dtype;
+}
+
 }  // namespace
 
 std::int64_t heads_per_rank(std::int64_t total, std::int64_t ranks) { return std::max<std::int64_t>(1, total / ranks); }
@@ -50,19 +65,7 @@ DecodeShape read_shape(const LaunchView& view) {
         fmt::format("{} attention heads over {} ranks leave none", model.num_attention_heads, shape.attention_tp);
     return shape;
   }
-  const auto dtype = torch_dtype(view.model_dtype());
-  if (!dtype) {
-    shape.why_unknown = fmt::format("model type {} has no kernel", view.model_dtype());
-    return shape;
-  }
-  shape.dtype = *dtype;
-  const std::string kv = view.kv_dtype();
-  const auto kv_dtype = torch_dtype(kv);
-  if (!kv_dtype) {
-    shape.why_unknown = fmt::format("KV cache type {} has no kernel", kv);
-    return shape;
-  }
-  shape.kv_dtype = *kv_dtype;
+  fill_types(view, shape);
   return shape;
 }
 
