@@ -73,25 +73,13 @@ void check_gemma4(Resolution& r) {
   }
 }
 
-// Checkpoints of MiMo V2 with a fused query-key-value projection are interleaved for one TP width.
 void check_mimo_v2(Resolution& r, const ModelFacts& model) {
   if (r.on(Field::encoder_only)) return;
-  const Value layout = model.root("attention_projection_layout");
-  const bool split = layout.is_none() || (r.since(v0_5(22)) && is_text(layout, "split"));
-  constexpr const char* kWidth = "get_mimo_v2_fused_qkv_expected_tp_size";
-  Value width;
-  if (!split) {
-    if (!is_text(layout, "fused_qkv")) {
-      r.refuse(RF::kOther, "ValueError", kWidth, "attention_projection_layout of the configuration is unknown");
-    }
-    width = model.root("num_key_value_heads");
-    const Value nested = model.root("text_config");
-    if (const Value* heads = nested.find("num_key_value_heads"); width.is_none() && heads != nullptr) width = *heads;
-    if (width.is_none()) r.refuse(RF::kOther, "ValueError", kWidth, "the configuration has no num_key_value_heads");
-  }
+  const Value width = fused_width_of_mimo_v2(r, model);
   const std::int64_t attn_tp_size = attention_tp_size(r, "derive_attn_tp_size");
-  const bool fits = split || (r.since(v0_5(17)) ? operators::modulo(r, kStep, width.as_int(), attn_tp_size) == 0
-                                                : width.as_int() == attn_tp_size);
+  const bool fits =
+      width.is_none() || (r.since(v0_5(17)) ? operators::modulo(r, kStep, width.as_int(), attn_tp_size) == 0
+                                            : width.as_int() == attn_tp_size);
   if (!fits) {
     refuse(r, "the attention TP size must divide the TP width this checkpoint's fused projection is laid out for");
   }
@@ -151,6 +139,20 @@ void finish(Resolution& r) {
 }
 
 }  // namespace
+
+Value fused_width_of_mimo_v2(Resolution& r, const ModelFacts& model) {
+  constexpr const char* kWidth = "get_mimo_v2_fused_qkv_expected_tp_size";
+  const Value layout = model.root("attention_projection_layout");
+  if (layout.is_none() || (r.since(v0_5(22)) && is_text(layout, "split"))) return {};
+  if (!is_text(layout, "fused_qkv")) {
+    r.refuse(RF::kOther, "ValueError", kWidth, "attention_projection_layout of the configuration is unknown");
+  }
+  Value width = model.root("num_key_value_heads");
+  const Value nested = model.root("text_config");
+  if (const Value* heads = nested.find("num_key_value_heads"); width.is_none() && heads != nullptr) width = *heads;
+  if (width.is_none()) r.refuse(RF::kOther, "ValueError", kWidth, "the configuration has no num_key_value_heads");
+  return width;
+}
 
 void handle_model_specific_adjustments(Resolution& r) {
   if (r.before(v0_5(15))) {

@@ -81,18 +81,7 @@ void adjust_multi_layer_drafting(Resolution& r, bool unified_tree = false) {
 void check_mimo_v2_projection(Resolution& r, const ModelFacts& model) {
   if (model.architectures.front() != "MiMoV2ForCausalLM") return;
   if (r.since(v0_5(13)) && r.on(Field::encoder_only)) return;
-  constexpr const char* kWidth = "get_mimo_v2_fused_qkv_expected_tp_size";
-  const Value layout = model.root("attention_projection_layout");
-  Value width;
-  if (!layout.is_none()) {
-    if (!is_text(layout, "fused_qkv")) {
-      r.refuse(RF::kOther, "ValueError", kWidth, "attention_projection_layout of the configuration is unknown");
-    }
-    width = model.root("num_key_value_heads");
-    const Value nested = model.root("text_config");
-    if (const Value* heads = nested.find("num_key_value_heads"); width.is_none() && heads != nullptr) width = *heads;
-    if (width.is_none()) r.refuse(RF::kOther, "ValueError", kWidth, "the configuration has no num_key_value_heads");
-  }
+  const Value width = fused_width_of_mimo_v2(r, model);
   const std::int64_t groups = r.on(Field::enable_dp_attention) ? r.integer(Field::dp_size) : 1;
   const std::int64_t per_group = operators::floor_div(r, kStep, r.integer(Field::tp_size), groups);
   const std::int64_t attn_tp_size = operators::floor_div(r, kStep, per_group, r.integer(Field::attn_cp_size));
