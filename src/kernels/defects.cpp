@@ -85,6 +85,7 @@ constexpr std::array kDefects{
     Defect{90, "the two sides are averaged", "merge_state --tokens 7 --heads 3 --head-dim 64"},
     Defect{110, "rows empty on both sides subtract infinities", "merge_state --tokens 7 --heads 3 --head-dim 64"},
     Defect{111, "an empty side marked +inf counts in full", "merge_state --tokens 7 --heads 3 --head-dim 64"},
+    Defect{112, "an empty side marked NaN counts", "merge_state --tokens 7 --heads 3 --head-dim 64"},
     Defect{121, "natural log-sum-exps are taken for base 2", "merge_state --tokens 7 --heads 3 --head-dim 64"},
     Defect{130, "log-sum-exps are read as [heads, tokens]", "merge_state --tokens 7 --heads 3 --head-dim 64"},
     // Gated delta rule.

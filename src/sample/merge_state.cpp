@@ -1,9 +1,11 @@
 // Sample batches of merge_state: partial results of two sides, some without tokens. Tested by tests/sample_test.cpp.
 //
-// A side without tokens has -inf or +inf as its log-sum-exp (libraries differ) and NaN as its values. With --empty
-// above 0, some row of the first few is empty on one side, on the other, and on both; with --empty-zeros its values are
-// zeros and no row is empty on both. Inputs: "mid" is around 0; in "peaked" the sides of a row lie near 150 or near
-// -150, both or one of them each, where exp overflows or vanishes unless the greater one is taken off.
+// A side without tokens has -inf, +inf or NaN as its log-sum-exp (libraries differ) and NaN as its values. With --empty
+// above 0, of each four of the first twelve rows one is empty on one side, one on the other, and one on both, with
+// +inf, NaN and -inf in turn; with --empty-zeros its values are zeros, no row is empty on both, and NaN says nothing.
+// Inputs: "mid" is around 0; in "peaked" the sides of a row lie near 150 or near -150, both or one of them each, where
+// exp overflows or vanishes unless the greater one is taken off.
+#include <array>
 #include <limits>
 
 #include "src/sample/random.h"
@@ -13,16 +15,27 @@
 namespace preflight::sample {
 namespace {
 
+constexpr std::int64_t kChosenRows = 12;
+
 bool may_be_empty(const KernelCase& kernel_case, std::int64_t row, std::int64_t side) {
   if (kernel_case.empty_percent == 0) return false;
   const Random random(kernel_case.seed, side == 0 ? "empty_a" : "empty_b");
-  if (row < 4) return (row & (side + 1)) != 0;  // rows 1, 2, 3: the first side, the second, both
+  if (row < kChosenRows) return (row & (side + 1)) != 0;  // of each four: none, the first side, the second, both
   return random.uniform(row) * 100.0 < static_cast<double>(kernel_case.empty_percent);
 }
 
 bool is_empty(const KernelCase& kernel_case, std::int64_t row, std::int64_t side) {
   if (kernel_case.empty_zeros && side == 1 && may_be_empty(kernel_case, row, 0)) return false;
   return may_be_empty(kernel_case, row, side);
+}
+
+// What an empty side says in place of a sum. Zeros are what SGLang's own attention leaves, and it never leaves NaN
+// there.
+double no_sum(const KernelCase& kernel_case, std::int64_t row, const Random& random) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (kernel_case.empty_zeros) return random.sign(row) * kInfinity;
+  constexpr std::array kMarks{kInfinity, std::numeric_limits<double>::quiet_NaN(), -kInfinity};
+  return kMarks[row < kChosenRows ? static_cast<std::size_t>(row / 4) : random.bits(row) % kMarks.size()];
 }
 
 void fill_with_zeros(Tensor& values, std::int64_t row, std::int64_t dim) {
@@ -53,7 +66,7 @@ Result<SampleBatch> merge_state(const KernelCase& kernel_case) {
     const Random sum_random(kernel_case.seed, sums.name);
     for (std::int64_t row = 0; row < rows; ++row) {
       if (is_empty(kernel_case, row, side)) {
-        sums.set(row, sum_random.sign(row) * std::numeric_limits<double>::infinity());
+        sums.set(row, no_sum(kernel_case, row, sum_random));
         if (kernel_case.empty_zeros) fill_with_zeros(values, row, dim);
         continue;
       }
