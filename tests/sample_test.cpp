@@ -98,6 +98,14 @@ TEST(CaseLine, ReadsBackWhateverANumberIs) {
   }
 }
 
+// The view may end within what lies in memory: neither a digit behind it nor one of another option is the number's.
+TEST(CaseLine, ANumberEndsWithItsWord) {
+  constexpr std::string_view kLine = "merge_state --seed 9 --tokens 123";
+  const auto c = parse_case(kLine.substr(0, kLine.size() - 1));
+  ASSERT_TRUE(c.has_value()) << c.error().text();
+  EXPECT_EQ(c->tokens, 12);
+}
+
 TEST(CaseLine, SplitsOfZeroAreThoseTheKernelChoosesForTheTable) {
   const auto c = parse_case("mla_decode --heads 16 --kv-splits 0 --cache-seqlens 8192,1");
   ASSERT_TRUE(c.has_value()) << c.error().text();
@@ -394,6 +402,21 @@ TEST(SampleBatch, EmptySidesHoldNaNOrZerosAndZerosNeverOnBoth) {
   };
   EXPECT_EQ(count(""), (std::array{true, false, true}));
   EXPECT_EQ(count(" --empty-zeros"), (std::array{false, true, false}));
+}
+
+// -1 is the only one that rounds to another page towards zero than downwards, and a table reads one slot a page.
+TEST(SampleBatch, ColumnsPastTheEndOfARequestReadEveryKindOfAbsurdSlot) {
+  constexpr std::int64_t kPage = 16;
+  const SampleBatch batch =
+      *sample::page_table(*parse_case("page_table --page 16 --cache-seqlens 1,40 --table-columns 12"));
+  const Tensor& slots = batch.input("req_to_token");
+  for (std::int64_t b = 0; b < 2; ++b) {
+    std::set<std::int64_t> read;
+    for (std::int64_t column = 4; column < 12; ++column) {
+      read.insert(slots.get_int(batch.input("req_pool_indices").get_int(b) * slots.shape[1] + column * kPage));
+    }
+    EXPECT_EQ(read, (std::set<std::int64_t>{-2 * kPage, -1, kUnusedPage})) << b;
+  }
 }
 
 // Who takes one mark of an empty side for all of them is right until a library has another. In every regime and in as

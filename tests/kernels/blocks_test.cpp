@@ -136,5 +136,19 @@ TEST(BlocksChoice, FollowsRowsDimsAndTheDevice) {
   EXPECT_EQ(blocks::choose(latent, gpu_with(kKib, 1024)).rows, 1);
 }
 
+// By the declarations of block_memory_t: keys, queries, weights, parts, scores, two floats a row, the slots of two
+// tiles.
+TEST(BlocksChoice, QueriesLieInLocalMemoryAsLongAsItHoldsThemToTheByte) {
+  const tiles::Product grouped{.rows = 4, .key_dim = 128, .value_dim = 128};
+  constexpr std::int64_t kBytes =
+      16 * 32 * 32 + 16 * 4 * 32 + 4 * (4 * 32 + 8 * (4 * 32 + 4) + 4 * (32 + 4) + 4 + 4) + 2 * 8 * 32;
+  constexpr const char* kShape = "-DBLOCKS=1 -DROWS=4 -DTOKEN_TILE=32 -DPARTS=8 -DVALUE_ROWS=4 -DLOCAL_QUERIES=";
+  EXPECT_EQ(blocks::choose(grouped, gpu_with(kBytes, 1024)).build_options(), std::string(kShape) + "1");
+  EXPECT_EQ(blocks::choose(grouped, gpu_with(kBytes - 1, 1024)).build_options(), std::string(kShape) + "0");
+  constexpr std::int64_t kQueries = 16 * 4 * 32;
+  EXPECT_EQ(blocks::choose(grouped, gpu_with(kBytes - kQueries, 1024)).tokens, 32);
+  EXPECT_EQ(blocks::choose(grouped, gpu_with(kBytes - kQueries - 1, 1024)).tokens, 16);
+}
+
 }  // namespace
 }  // namespace preflight
