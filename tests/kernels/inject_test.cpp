@@ -2,8 +2,10 @@
 // launch of that shape runs by default, and the program can show it.
 #include <gmock/gmock.h>
 
+#include <cstdlib>
 #include <set>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "src/kernels/defects.h"
@@ -138,7 +140,8 @@ TEST(InjectOption, ShowsThatTheGateIsAliveOrSaysWhyNot) {
 }
 
 // docs/defects.md is written by ./dev defects; measuring it anew takes a minute, its rows can be checked at once.
-TEST(DefectsPage, HasARowForEveryDefectAndEachIsCaughtSomewhere) {
+// What is caught by a hair is caught by luck: a sample that has become weaker shows when the page is written.
+TEST(DefectsPage, HasARowForEveryDefectAndEachIsCaughtSomewhereByThreeTimesWhatIsAllowed) {
   const std::string page = testing::read_file(testing::source_directory() + "/docs/defects.md");
   std::size_t rows = 0;
   for (std::size_t at = page.find("\n| "); at != std::string::npos; at = page.find("\n| ", at + 1)) {
@@ -147,11 +150,13 @@ TEST(DefectsPage, HasARowForEveryDefectAndEachIsCaughtSomewhere) {
     ++rows;
     EXPECT_THAT(row, HasSubstr("caught"));
     EXPECT_THAT(row, Not(HasSubstr("?")));
+    const std::string margin = row.substr(row.rfind(" | ") + 3);
+    EXPECT_TRUE(margin.starts_with("∞") || std::atof(margin.c_str()) >= 3.0) << row;
   }
   EXPECT_EQ(rows, defects::defect_table().size()) << "run ./dev defects";
   for (const defects::Defect& defect : defects::defect_table()) {
     const std::string kernel(defect.case_line.substr(0, defect.case_line.find(' ')));
-    EXPECT_THAT(page, HasSubstr("| " + std::to_string(defect.id) + " | " + kernel + " | "));
+    EXPECT_THAT(page, HasSubstr(fmt::format("| {} | {} | {} |", defect.id, kernel, defect.what)));
   }
 }
 
