@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
-"""How good the findings are, counted over recorded launches (folder of recordings: cases, outcomes, models).
+"""How good the findings are, counted over the recorded launches of releases (facts.py).
 
   findings.py PROGRAM RECORDED [RELEASE...] [--table FILE]
 
-For each release: expected references told and launches marked as working without an error (late-cases.jsonl), launches
-of SGLang's own Intel tests with an error (upstream-launches.jsonl), recorded launches with errors that have a
-re-checked fix, with the reasons where there is none, and which rules call an accepted launch an error. Then the
-remedies that findings name, each carried out alone (remedies.py), by rule; --table writes them as docs/remedies.md has it.
+For each release: expected references told and launches marked as working without an error (late-cases.jsonl of the
+folder RECORDED), launches of SGLang's own Intel tests with an error (upstream-launches.jsonl there), recorded launches
+with errors that have a re-checked fix, with the reasons where there is none, and which rules call an accepted launch an
+error. Then the remedies that findings name, each carried out alone (remedies.py), by rule; --table writes them as
+docs/remedies.md has it.
 """
 import collections
 import gzip
 import json
 import pathlib
-import subprocess
 import sys
+import tempfile
 
 import facts
 import remedies
@@ -58,15 +59,13 @@ def why_none(row):
     first = errors(row)[0]
     if "--model-path is required" in first["message"]:
         return "no model is named"
-    if first["rule"] == "RF016" or first["fix"].startswith("a model directory whose config.json"):
+    if first["rule"] == "RF016" or first["fix"].startswith("the model's files"):
         return "the model's configuration is refused"
     return row.get("no_fix", "?")
 
 
-def fixes(program, recorded, release):
-    cases = lines(recorded / release / "cases.jsonl.gz")
-    outcomes = {o["id"]: o for o in lines(recorded / release / "outcomes.jsonl.gz")}
-    rows = check(program, recorded, release, cases, "--fixes")
+def fixes(recorded, rows):
+    """Of the recorded launches, and what `check --fixes` told of each."""
     count = sum(len(errors(r)) for r in rows.values())
     fixed = sum(len(errors(r)) for r in rows.values() if r.get("fixes"))
     print(f"  error findings with a re-checked fix: {fixed} of {count} ({fixed / max(count, 1):.1%})")
@@ -74,9 +73,19 @@ def fixes(program, recorded, release):
     print(f"    {sum(len(errors(r)) for r in other):4} of them, in {len(other)} launches, need another checkpoint of the model")
     for why, n in collections.Counter(why_none(r) for r in rows.values() if errors(r) and not r.get("fixes")).most_common():
         print(f"    {n:4} launches without: {why}")
-    late_rules = collections.Counter(f["rule"] for i, r in rows.items() if outcomes[i]["outcome"] == "ok" for f in errors(r))
-    accepted = sum(o["outcome"] == "ok" for o in outcomes.values())
+    late_rules = collections.Counter(f["rule"] for i, r in rows.items() if recorded[i] == "ok" for f in errors(r))
+    accepted = sum(outcome == "ok" for outcome in recorded.values())
     print(f"  errors over {accepted} accepted launches, by rule: {dict(late_rules.most_common())}")
+
+
+def remedies_of(program, release):
+    """What is told of the recorded launches, once, and what became of each remedy in it, as remedies.table has it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, recorded = facts.unpack(release, pathlib.Path(folder))
+        models, cases = path.parent / "models", lines(path)
+        rows = remedies.check(program, release, models, cases, "--fixes")
+        fixes({row["id"]: row["outcome"] for row in recorded}, rows)
+        return remedies.table(program, release, models, cases, rows)
 
 
 def main():
@@ -88,15 +97,13 @@ def main():
     program, recorded, *releases = words
     tables = {}
     recorded = pathlib.Path(recorded).resolve()
-    known = subprocess.run([program, "releases"], capture_output=True, text=True, check=True).stdout.split()
-    for release in releases or known:
+    for release in releases or facts.releases():
         print(release)
         late(program, recorded, release)
         upstream(program, recorded, release)
-        fixes(program, recorded, release)
-        tables[release], none, examples = remedies.table(program, release, recorded / "models", lines(recorded / release / "cases.jsonl.gz"), "--fixes")
+        tables[release], none, examples = remedies_of(program, release)
         remedies.print_table(tables[release], none)
-        print("".join(f"    {e}\n" for e in examples[:5]), end="")
+        print("".join(f"    {e}\n" for e in examples[:5]), end="", flush=True)
     if table:
         table.write_text(remedies.markdown(tables))
 

@@ -22,7 +22,7 @@ def errors(row):
 def options_can_help(row):
     """Not when the model's own configuration is refused, no model is named, or what stays after all else is mended has no option
     in its advice: the checkpoint is of a kind that XPU does not run, or the machine is too small for it."""
-    if any(f["rule"] == "RF016" or f["fix"].startswith("a model directory whose config.json")
+    if any(f["rule"] == "RF016" or f["fix"].startswith("the model's files")
            or f["message"].startswith("--model-path is required") for f in errors(row)):
         return False
     remaining = row.get("remaining", [])

@@ -3,6 +3,7 @@
 
   remedies.py PROGRAM RELEASE [EVERY]       over the recorded launches of that release, or every so many of them; exit
                                             status 1 when one does not hold
+  remedies.py PROGRAM RELEASE FOLDER        over the launches that fresh.py drew there
 
 The remedies are carried out here, on the launch's words, and not by the program's own search. A refusal hides what lies
 behind it: a remedy that gets past one, to another, is counted by itself, and so is one that leaves an error a warning;
@@ -136,10 +137,9 @@ def trials(row, case):
                     yield finding, remedy, way
 
 
-def table(program, release, models, cases, *options):
-    """Outcomes by rule and kind of remedy, and examples of what did not hold."""
+def table(program, release, models, cases, rows):
+    """Of the rows that `check` told of the cases: outcomes by rule and kind of remedy, and examples of what did not hold."""
     by_id = {c["id"]: c for c in cases}
-    rows = check(program, release, models, cases, *options)
     groups = collections.defaultdict(list)
     told = []
     for i, row in rows.items():
@@ -213,15 +213,22 @@ def markdown(tables):
     return "\n".join(out) + "\n"
 
 
+def launches(release, folder, which):
+    """The models' folder and the cases; what is unpacked goes below `folder`."""
+    drawn = pathlib.Path(which) if which and not which.isdigit() else None
+    path = drawn / "cases.jsonl" if drawn else facts.unpack(release, folder)[0]
+    with open(path, encoding="utf-8") as file:
+        cases = [json.loads(line) for line in file]
+    return path.parent / "models", cases[::int(which) if which and not drawn else 1]
+
+
 def main():
-    program, release, *every = sys.argv[1:]
+    program, release, *which = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
-        path, _ = facts.unpack(release, pathlib.Path(folder))
-        with open(path, encoding="utf-8") as file:
-            cases = [json.loads(line) for line in file][::int(every[0]) if every else 1]
+        models, cases = launches(release, pathlib.Path(folder), "".join(which))
         failed = []
         for options in ("--fixes",), ():  # a batch alone searches for nothing, and prints no remedy untried all the same
-            counts, none, examples = table(program, release, pathlib.Path(folder) / "models", cases, *options)
+            counts, none, examples = table(program, release, models, cases, check(program, release, models, cases, *options))
             print(f"  check --batch {' '.join(options)}")
             print_table(counts, none)
             assert sum(sum(c.values()) for c in counts.values()) > 0, "nothing was tried"
