@@ -7,7 +7,8 @@
 
 The remedies are carried out here, on the launch's words, and not by the program's own search. A refusal hides what lies
 behind it: a remedy that gets past one, to another, is counted by itself, and so is one that leaves an error a warning;
-both have to say so.
+both have to say so. So does one that brings a warning, or a value that SGLang changes: it names the rule, and a rule
+that it names is there.
 """
 import collections
 import json
@@ -126,6 +127,31 @@ def outcome(before, finding, after):
     return "uncovers" if finding["rule"].startswith(("RF", "US")) else "adds " + added[0]["rule"]
 
 
+def said(remedy):
+    """The rules that the remedy says it brings, or leads to."""
+    return set(re.findall(r"\b[A-Z]{2}\d{3}\b", remedy.get("words", "")))
+
+
+def brought(before, after):
+    """Rules that tell of the launch with the remedy alone, and would not have been hidden before it."""
+    severities = ("change", "warning", "error") if before["outcome"] == "ok" else ("warning", "error")
+    known = {key(f) for f in before["findings"]}
+    own_model = {"MD001"} if before["outcome"] != "ok" else set()  # SGLang refused the launch before it looked for it
+    return {f["rule"] for f in after["findings"] if f["severity"] in severities and key(f) not in known} - own_model
+
+
+def unsaid(before, remedy, after, came):
+    """What the remedy should have said of the launch that it leads to, or should not."""
+    if absent := said(remedy) - {f["rule"] for f in after["findings"]}:
+        return f"says {' '.join(sorted(absent))}, which is not there"
+    if came in ("uncovers", "lessens"):
+        return "" if remedy.get("words") else f"is not said to be less than a way out: {came}"
+    if came != "holds" or "first step" in remedy.get("words", ""):
+        return ""
+    new = brought(before, after) - said(remedy)
+    return f"brings {' '.join(sorted(new))} without a word" if new else ""
+
+
 def trials(row, case):
     """(finding, remedy, launch after it) for each remedy of the report, and each value it names."""
     for finding in row["findings"]:
@@ -154,8 +180,7 @@ def table(program, release, models, cases, rows):
     for row, finding, remedy, way in told:
         kind = "release" if "release" in remedy else "checkpoint" if "stored_as" in remedy else "hardware" if "device" in remedy else "option"
         came = outcome(row, finding, after[way["id"]])
-        if came in ("uncovers", "lessens") and not remedy.get("words"):
-            came = f"is not said to be less than a way out: {came}"
+        came = unsaid(row, remedy, after[way["id"]], came) or came
         short = came in ("holds", "uncovers", "lessens")
         counts[finding["rule"], kind][came if short else "fails"] += 1
         if not short:
