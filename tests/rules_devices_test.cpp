@@ -53,6 +53,20 @@ TEST(RulesOfDevices, VisionFollowsTheVariableAsTheReleaseReadsIt) {
   EXPECT_EQ(told("0"), "");
 }
 
+// FlashInfer's order of the weights was read by Triton's runner, until the layer wanted a runner of that name.
+TEST(RulesOfDevices, ARunnerOfAnotherVendorIsRefusedOrMisreadAsTheReleaseHasIt) {
+  const auto told = [](int release, const Environment& env) {
+    return message_of("MO007", v0_5(release), "qwen3-30b-a3b",
+                      "--device xpu --tp-size 4 --moe-runner-backend flashinfer_cutlass", testing::device_of("b60"),
+                      env);
+  };
+  EXPECT_THAT(told(14, {}), HasSubstr("wrong output"));
+  EXPECT_THAT(told(15, {}), HasSubstr("AssertionError"));
+  EXPECT_THAT(told(18, {}), HasSubstr("AssertionError"));
+  EXPECT_THAT(told(18, {{"SGLANG_USE_SGL_XPU", "1"}}), HasSubstr("wrong output"));
+  EXPECT_THAT(told(19, {}), HasSubstr("wrong output"));
+}
+
 // Of every rule's own launches, on a CPU: only what says that a backend, a card or a variable is another device's
 // speaks of XPU.
 TEST(RulesOfDevices, WhatIsSaidOfXpuIsSaidOfNoOtherDevice) {

@@ -69,6 +69,8 @@ constexpr LateMessage kTable[] = {
     {"only implemented for the ascend npu", "", "", "", {"QN020"}},
     {"name int8_scaled_mm is not defined", "", "", "", {"QN020"}},
     {"name sgl_per_tensor_quant_fp8 is", "NameError", "", "", {"QN030"}},
+    {"name sgl_per_token_quant_fp8 is", "NameError", "", "", {"QN030"}},
+    {"please set env sglang_use_sgl_xpu", "AssertionError", "", "", {"MO003"}},
     {"cannot find the config file for", "ValueError", "", "", {"QN011"}},
     {"flashrl does not support", "", "", "", {"VA011"}},
     {"load_weights_to_module method", "", "", "", {"VA011"}},

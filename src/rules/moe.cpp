@@ -1,4 +1,5 @@
-// MO: mixture-of-experts kernels. From 0.5.19 the XPU kernel package runs them unless --moe-runner-backend is triton.
+// MO: mixture-of-experts kernels. From 0.5.19 the XPU kernel package runs them unless --moe-runner-backend is triton;
+// before, only where a variable asks for it, whatever the runner.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -16,8 +17,26 @@
 namespace preflight::rules {
 namespace {
 
+constexpr const char* kKernelSwitch = "SGLANG_USE_SGL_XPU";
+
 bool on_kernel_package(const LaunchFacts& f) {
-  return experts(f.model()).count > 0 && !f.is(Field::moe_runner_backend, "triton");
+  if (experts(f.model()).count == 0) return false;
+  return f.since(19) ? !f.is(Field::moe_runner_backend, "triton") : f.env_on(kKernelSwitch);
+}
+
+Remedy onto_kernel_package(const LaunchFacts& f) {
+  return f.since(19) ? to_drop("--moe-runner-backend") : Remedy{.steps = {{StepKind::kSet, kKernelSwitch, {"1"}}}};
+}
+
+Remedy off_kernel_package(const LaunchFacts& f) {
+  return f.since(19) ? to_give("--moe-runner-backend", {"triton"})
+                     : Remedy{.steps = {{StepKind::kUnset, kKernelSwitch}}};
+}
+
+// Of every runner but Triton's; the kernel package's where it runs them.
+std::string runner_of(const LaunchFacts& f) {
+  return f.since(19) ? fmt::format("--moe-runner-backend {}", f.text(Field::moe_runner_backend))
+                     : std::string(kKernelSwitch);
 }
 
 // Experts in MXFP4 where the rest of the checkpoint is FP8. The configuration of DeepSeek-V4's FP8 forms says so.
@@ -28,20 +47,18 @@ bool has_packed_experts(const LaunchFacts& f) {
 }
 
 std::optional<Finding> packed_experts_on_triton(const LaunchFacts& f) {
-  if (!has_packed_experts(f)) return std::nullopt;
-  if (f.since(19) && !f.is(Field::moe_runner_backend, "triton")) return std::nullopt;
-  if (f.before(19) && f.env_on("SGLANG_USE_SGL_XPU")) return std::nullopt;
+  if (!has_packed_experts(f) || on_kernel_package(f)) return std::nullopt;
   return Finding{.message = fmt::format("MXFP4 experts with --moe-runner-backend {}, which takes them for FP8",
                                         f.text(Field::moe_runner_backend)),
-                 .remedies = {f.since(19) ? to_drop("--moe-runner-backend")
-                                          : Remedy{.steps = {{StepKind::kSet, "SGLANG_USE_SGL_XPU", {"1"}}}}}};
+                 .remedies = {onto_kernel_package(f)}};
 }
 
 std::optional<Finding> fp8_experts(const LaunchFacts& f) {
   if (!on_kernel_package(f) || !has_quantization(f.model(), "fp8") || has_packed_experts(f)) return std::nullopt;
   const bool blocks = is_fp8_checkpoint(f.model()) && fp8_block(f.model());
-  Finding finding{.message = fmt::format("{}FP8 experts with --moe-runner-backend {}", blocks ? "block-scaled " : "",
-                                         f.text(Field::moe_runner_backend))};
+  if (f.before(19) && !blocks) return std::nullopt;  // QN030: they come no further than loading
+  Finding finding{.message = fmt::format("{}FP8 experts with {}", blocks ? "block-scaled " : "", runner_of(f)),
+                  .remedies = {off_kernel_package(f)}};
   // SGLang's own XPU tests of the later releases launch the form with blocks, though the source still says otherwise.
   // The form without is what newer kernels have a path for.
   if (f.since(22) || !blocks) finding.severity = Severity::kWarning;
@@ -55,11 +72,12 @@ std::optional<Finding> device_without_kernel(const LaunchFacts& f) {
 
 std::optional<Finding> triton_activation(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
-  if (experts(m).count == 0 || !f.is(Field::moe_runner_backend, "triton")) return std::nullopt;
+  if (experts(m).count == 0 || on_kernel_package(f)) return std::nullopt;
   if (m.quantization || m.hf_quant_config.is_dict()) return std::nullopt;  // quantised experts take another path
   const std::string act = activation(m);
   if (act.empty() || act == "silu") return std::nullopt;
-  return Finding{.message = fmt::format("experts with activation {} on the triton runner, which knows silu only", act)};
+  return Finding{.message = fmt::format("experts with activation {} on the triton runner, which knows silu only", act),
+                 .remedies = {onto_kernel_package(f)}};
 }
 
 std::optional<Finding> native_topk(const LaunchFacts& f) {
@@ -91,8 +109,15 @@ struct Runner {
   std::string_view name;
   std::string_view ends;
   bool gated_alone = false;  // experts without a gate are left as they are
+  // Before 0.5.19, without the switch: from this release on the layer wants the weights on a runner of that name.
+  std::optional<Release> not_triton = {};
 };
+constexpr std::string_view kNotTriton =
+    "ends with AssertionError at the first forward pass: without "
+    "SGLANG_USE_SGL_XPU=1 an Intel GPU runs them on triton alone";
 constexpr std::array kRunners = {
+    Runner{.name = "deep_gemm", .ends = kNotTriton, .not_triton = v0_5(12)},
+    Runner{.name = "flashinfer_cutlass", .ends = kNotTriton, .not_triton = v0_5(15)},
     Runner{"flashinfer_trtllm", "ends with ModuleNotFoundError of flashinfer once the weights are loaded"},
     Runner{"flashinfer_trtllm_routed", "ends with ModuleNotFoundError of flashinfer once the weights are loaded"},
     Runner{"experimental_sgl_trtllm", "ends with ModuleNotFoundError of flashinfer once the weights are loaded"},
@@ -105,11 +130,17 @@ constexpr std::array kRunners = {
 
 std::optional<Finding> prepared_for_others(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
-  const auto row = std::ranges::find(kRunners, f.text(Field::moe_runner_backend), &Runner::name);
-  if (row == kRunners.end() || experts(m).count == 0 || m.quantization || m.hf_quant_config.is_dict())
-    return std::nullopt;
+  if (experts(m).count == 0 || m.quantization || m.hf_quant_config.is_dict()) return std::nullopt;
+  const auto row = std::ranges::find_if(kRunners, [&](const Runner& r) {
+    if (!f.is(Field::moe_runner_backend, r.name)) return false;
+    return !r.not_triton || (f.release() >= *r.not_triton && f.before(19) && !on_kernel_package(f));
+  });
+  if (row == kRunners.end()) return std::nullopt;
   if (row->gated_alone && activation(m) == "relu2") return std::nullopt;
-  return Finding{.message = fmt::format("--moe-runner-backend {} {}", row->name, row->ends)};
+  Finding finding{.message = fmt::format("--moe-runner-backend {} {}", row->name, row->ends)};
+  // A step of resolution may have chosen the runner, and Triton's is not for every activation.
+  if (row->not_triton) finding.remedies = {to_give("--moe-runner-backend", {"triton"}), onto_kernel_package(f)};
+  return finding;
 }
 
 // srt/layers/quantization/mxfp4.py on XPU: auto and triton; the others are refused, or prepare the weights with
@@ -135,13 +166,13 @@ std::optional<Finding> experts_of_other_ranks(const LaunchFacts& f) {
     return std::nullopt;
   const bool mxfp4 = f.since(20) && has_quantization(m, "mxfp4");
   const bool plain = !m.quantization && !m.hf_quant_config.is_dict();
-  if (!mxfp4 && (f.is(Field::moe_runner_backend, "triton") || (!plain && !has_quantization(m, "fp8"))))
-    return std::nullopt;
+  const bool fp8 = f.since(13) && has_quantization(m, "fp8");  // before, their method asks for no kernel package
+  if (!mxfp4 && (!on_kernel_package(f) || (!plain && !fp8))) return std::nullopt;
   Finding finding{.message = fmt::format("--ep-size {} gives each rank a part of the experts, and the kernel package's "
                                          "runner does not leave out those of other ranks",
                                          f.ep())};
   const Value* stored = m.hf_config.find("expert_dtype");
-  if (plain || (!mxfp4 && stored == nullptr)) finding.remedies.push_back(to_give("--moe-runner-backend", {"triton"}));
+  if (plain || (!mxfp4 && stored == nullptr)) finding.remedies.push_back(off_kernel_package(f));
   finding.remedies.push_back(to_drop("--ep-size"));
   // The newest kernels that were read are of August 2026; these releases ask for newer ones.
   if (f.since(20)) finding.severity = Severity::kWarning;
@@ -199,14 +230,16 @@ const Rule kRules[] = {
      .field = Field::moe_runner_backend,
      .summary = "FP8 experts outside the triton runner",
      .why = "An assertion at the first forward pass. Kernels newer than August 2026 have an FP8 path, yet SGLang does "
-            "not hand them the block shape. From 0.5.22 a warning: SGLang's XPU tests launch this form.",
-     .remedies = {give("--moe-runner-backend", "triton")},
+            "not hand them the block shape. Before 0.5.19 the kernel package runs them where SGLANG_USE_SGL_XPU asks "
+            "for it. From 0.5.22 a warning: SGLang's XPU tests launch this form.",
+     .remedies = {give("--moe-runner-backend", "triton"), unset("SGLANG_USE_SGL_XPU")},
      .source = "sglang/srt/layers/quantization/fp8.py; sgl-kernel-xpu python/sgl_kernel/moe.py",
      .device = "xpu",
-     .since = v0_5(19),
+     .since = v0_5(13),
      .check = fp8_experts,
-     .fires_on = {{{.model = "qwen3-30b-a3b-fp8", .args = "--device xpu --tp-size 2"},
-                   {.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 2 --quantization fp8"}}},
+     .fires_on =
+         {{{.model = "qwen3-30b-a3b-fp8", .args = "--device xpu --tp-size 2", .env = "SGLANG_USE_SGL_XPU=1"},
+           {.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 2 --quantization fp8", .since = v0_5(19)}}},
      .quiet_on = {{{.model = "qwen3-30b-a3b-fp8", .args = "--device xpu --tp-size 2 --moe-runner-backend triton"},
                    {.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4"}}}},
     {.id = "MO002",
@@ -229,16 +262,17 @@ const Rule kRules[] = {
      .certainty = Certainty::kLikely,
      .field = Field::moe_runner_backend,
      .summary = "experts with another activation than silu on the triton runner",
-     .why = "An assertion at the first forward pass.",
-     .remedies = {drop("--moe-runner-backend")},
-     .source = "sglang/srt/layers/quantization/unquant.py",
-     .since = v0_5(19),
+     .why = "AssertionError at the first forward pass. Before 0.5.19 experts run there unless SGLANG_USE_SGL_XPU asks "
+            "for the kernel package.",
+     .remedies = {drop("--moe-runner-backend"), set("SGLANG_USE_SGL_XPU", "1")},
+     .source = "sglang/srt/layers/quantization/unquant.py: forward_xpu",
+     .device = "xpu",
      .check = triton_activation,
-     .fires_on = {{{.model = "gemma-4-26b-a4b-it", .args = "--device xpu --tp-size 4 --moe-runner-backend triton"}}},
-     .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --moe-runner-backend triton"},
-                   {.model = "gpt-oss-20b",
-                    .args = "--device xpu --tp-size 8 --moe-runner-backend triton",
-                    .since = v0_5(20)}}}},
+     .fires_on = {{{.model = "gemma-4-26b-a4b-it", .args = "--device xpu --tp-size 4 --moe-runner-backend triton"},
+                   {.model = "gemma-4-26b-a4b-it", .args = "--device xpu --tp-size 4", .until = v0_5(19)}}},
+     .quiet_on =
+         {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --moe-runner-backend triton"},
+           {.model = "gemma-4-26b-a4b-it", .args = "--device xpu --tp-size 4", .env = "SGLANG_USE_SGL_XPU=1"}}}},
     {.id = "MO004",
      .refs = {"MOE-4"},
      .severity = Severity::kInfo,
@@ -283,7 +317,8 @@ const Rule kRules[] = {
      .field = Field::moe_runner_backend,
      .summary = "unquantised experts prepared for another device's kernels",
      .why = "The layer prepares the weights for the runner that is asked for, whatever the device; the kernels of an "
-            "Intel GPU run all the same, over weights that are not laid out for them.",
+            "Intel GPU run all the same, over weights that are not laid out for them. Before 0.5.19 some of these "
+            "runners are refused at the first forward pass.",
      .remedies = {drop("--moe-runner-backend")},
      .source = "sglang/srt/layers/quantization/unquant.py: UnquantizedFusedMoEMethod; "
                "sglang/srt/layers/moe/fused_moe_triton/layer.py",
@@ -292,7 +327,9 @@ const Rule kRules[] = {
      .fires_on = {{{.model = "qwen3-30b-a3b",
                     .args = "--device xpu --tp-size 4 --moe-runner-backend flashinfer_trtllm"},
                    {.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --moe-runner-backend triton_kernel"}}},
-     .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --moe-runner-backend deep_gemm"},
+     .quiet_on = {{{.model = "qwen3-30b-a3b",
+                    .args = "--device xpu --tp-size 4 --moe-runner-backend deep_gemm",
+                    .env = "SGLANG_USE_SGL_XPU=1"},
                    {.model = "qwen3-8b", .args = "--device xpu --moe-runner-backend triton_kernel"}}}},
     {.id = "MO010",
      .field = Field::moe_runner_backend,
@@ -313,22 +350,23 @@ const Rule kRules[] = {
      .certainty = Certainty::kLikely,
      .field = Field::ep_size,
      .summary = "expert parallelism on a runner that leaves no expert out",
-     .why = "A rank numbers its own experts and has -1 for those of other ranks, which Triton's runner drops. The "
-            "kernel package takes it for an index: it counts and writes outside its buffers and adds rows that no "
-            "expert made. Wrong text, or a fault of the GPU. Read in kernels of up to August 2026; from 0.5.20, which "
-            "asks for newer ones, a warning.",
-     .remedies = {give("--moe-runner-backend", "triton"), drop("--ep-size")},
+     .why =
+         "A rank numbers its own experts and has -1 for those of other ranks, which Triton's runner drops. The "
+         "kernel package takes it for an index: it counts and writes outside its buffers and adds rows that no "
+         "expert made. Wrong text, or a fault of the GPU. Read in kernels of up to August 2026; from 0.5.20, which "
+         "asks for newer ones, a warning. Before 0.5.19 that package runs them where SGLANG_USE_SGL_XPU asks for it.",
+     .remedies = {give("--moe-runner-backend", "triton"), unset("SGLANG_USE_SGL_XPU"), drop("--ep-size")},
      .source = "sglang/srt/layers/moe/token_dispatcher/standard.py; forward_xpu and apply in "
                "sglang/srt/layers/quantization/unquant.py, fp8.py, mxfp4.py; sgl-kernel-xpu "
                "src/sycl/MoEPrepareInputs.cpp",
      .device = "xpu",
-     .since = v0_5(19),
      .doubtful = true,
      .check = experts_of_other_ranks,
-     .fires_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --ep-size 4"},
-                   {.model = "gpt-oss-20b",
-                    .args = "--device xpu --tp-size 2 --ep-size 2 --moe-runner-backend triton",
-                    .since = v0_5(20)}}},
+     .fires_on =
+         {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --ep-size 4", .env = "SGLANG_USE_SGL_XPU=1"},
+           {.model = "gpt-oss-20b",
+            .args = "--device xpu --tp-size 2 --ep-size 2 --moe-runner-backend triton",
+            .since = v0_5(20)}}},
      .quiet_on = {{{.model = "qwen3-30b-a3b",
                     .args = "--device xpu --tp-size 4 --ep-size 4 --moe-runner-backend triton"},
                    {.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4"}}}},

@@ -248,6 +248,11 @@ std::optional<Finding> fp4_of_no_experts(const LaunchFacts& f) {
 
 std::optional<Finding> one_scale_a_tensor(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
+  if (has_quantization(m, "w8a8_fp8")) {
+    if (experts(m).count == 0) return std::nullopt;
+    return Finding{.message = "experts of w8a8_fp8, whose every product quantises its tokens first",
+                   .remedies = {with_release("0.5.19")}};
+  }
   const bool of_modelopt =
       m.quantization == "modelopt_fp8" && (!f.given(Field::quantization) || !m.quant_config.is_none());
   if (!of_modelopt && !has_quantization(m, "fp8")) return std::nullopt;
