@@ -178,6 +178,20 @@ nlohmann::json memory_of(std::vector<std::string> words, int status) {
   return nlohmann::json::parse(run.out, nullptr, false);
 }
 
+// SGLang takes layers for host memory as they are created, and makes FP8 of them afterwards.
+TEST(MemoryCommand, WhatIsInHostMemoryIsSmallerOnceItIsQuantised) {
+  const auto in_host_memory = [](std::vector<std::string> launch) {
+    launch.insert(launch.begin(),
+                  {"memory", "--format", "json", "--sglang-version", "0.5.22", "--device-profile", "b70", "--"});
+    launch.insert(launch.end(), {"--cpu-offload-gb", "4"});
+    return nlohmann::json::parse(run_tool(launch).out, nullptr, false)["offloaded_gib"].get<double>();
+  };
+  EXPECT_DOUBLE_EQ(in_host_memory({"--model-path", "Qwen/Qwen3-8B"}), 4);
+  EXPECT_DOUBLE_EQ(in_host_memory({"--model-path", "Qwen/Qwen3-8B-FP8"}), 4);
+  EXPECT_LT(in_host_memory({"--model-path", "Qwen/Qwen3-8B", "--quantization", "fp8"}), 2.5);
+  EXPECT_LT(in_host_memory({"--model-path", "Qwen/Qwen3-8B", "--quantization", "w8a8_fp8"}), 2.5);
+}
+
 // A draft, states, weights offloaded, and requests that the cache has no pages for.
 TEST(MemoryCommand, AndCheckGiveTheSameNumberByTheSameKey) {
   const std::vector<std::vector<std::string>> launches = {

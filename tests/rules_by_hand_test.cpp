@@ -1274,6 +1274,8 @@ TEST(RulesByHand, WeightsInHostMemoryAreThoseOfAllRanksHere) {
   };
   const Host rows[] = {{"--device xpu --cpu-offload-gb 4", 4095, true},
                        {"--device xpu --cpu-offload-gb 4", 4096, false},
+                       {"--device xpu --quantization fp8 --cpu-offload-gb 12", 12287, true},
+                       {"--device xpu --quantization fp8 --cpu-offload-gb 12", 12288, false},
                        {"--device xpu --cpu-offload-gb 4", std::nullopt, false},
                        {"--device xpu --cpu-offload-gb 0", 1, false},
                        {"--device cpu --cpu-offload-gb 4", 1, false},

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "src/facts/kinds.h"
 #include "src/launch/workspace.h"
 #include "src/plan/compressed_pools.h"
 #include "src/plan/decode_shape.h"
@@ -68,6 +69,32 @@ double activation_reserve_gib(const Launch& launch) {
   return (512.0 + static_cast<double>(tokens) * 1.5 + scratch) / 1024;
 }
 
+bool quantised_after_loading(const Launch& launch) {
+  if (launch.model == nullptr || launch.args.last_given(Field::quantization) == nullptr) return false;
+  const ModelFacts& m = *launch.model;
+  // Experts of w8a8_fp8 are created in FP8.
+  const bool made = m.quantization == "fp8" || (m.quantization == "w8a8_fp8" && experts(m).count == 0);
+  return made && m.quant_config.is_none();
+}
+
+double bytes_when_created(const Launch& launch, double bytes) {
+  if (!quantised_after_loading(launch)) return bytes;
+  ModelFacts stored = *launch.model;
+  stored.quantization.reset();
+  const auto before = estimate_weights(stored, weight_split(launch));
+  const auto after = estimate_weights(*launch.model, weight_split(launch));
+  if (!before || !after || after->per_rank_bytes <= 0) return bytes;
+  return bytes * static_cast<double>(before->per_rank_bytes) / static_cast<double>(after->per_rank_bytes);
+}
+
+OffloadedBytes offloaded_bytes(const Launch& launch, double rank_bytes) {
+  const double asked = static_cast<double>(std::max<std::int64_t>(0, field(launch, Field::cpu_offload_gb, 0))) * kGib;
+  if (asked <= 0 || rank_bytes <= 0) return {};
+  const double all = bytes_when_created(launch, rank_bytes);
+  const double created = std::min(asked, all);
+  return {.created = created, .kept = rank_bytes * created / all};
+}
+
 WeightSplit weight_split(const Launch& launch, std::int64_t tp) {
   const LaunchView view(launch);
   const std::int64_t replicas = at_least_one(view.tp() / view.attention_tp());
@@ -120,8 +147,7 @@ void add_loaded(MemorySheet& sheet, const Launch& launch, const MemoryInputs& in
   sheet.weights_exact = sheet.weights_given || (sheet.weights_from_files && weights->exact);
   sheet.draft_gib = inputs.draft_gib.value_or(static_cast<double>(inputs.draft.weight_bytes) / kGib);
   sheet.draft_after_pool = draft_comes_after_pool(launch);
-  sheet.offloaded_gib = std::min(
-      sheet.weights_gib, static_cast<double>(std::max<std::int64_t>(0, field(launch, Field::cpu_offload_gb, 0))));
+  sheet.offloaded_gib = offloaded_bytes(launch, sheet.weights_gib * kGib).kept / kGib;
   sheet.adapters_known = inputs.adapter_bytes.has_value();
   sheet.adapters_gib = static_cast<double>(inputs.adapter_bytes.value_or(0)) / kGib;
   sheet.images_gib = image_reserve_gib(launch);

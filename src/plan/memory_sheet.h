@@ -116,6 +116,19 @@ double activation_reserve_gib(const Launch& launch);
 // `tp` is given.
 WeightSplit weight_split(const Launch& launch, std::int64_t tp = 0);
 
+// FP8 that SGLang makes of an unquantised checkpoint: every layer is created as it is stored, filled, and only then
+// quantised.
+bool quantised_after_loading(const Launch& launch);
+// What so many bytes of a rank's weights took when their layers were created.
+double bytes_when_created(const Launch& launch, double bytes);
+// The part of a rank's weights that --cpu-offload-gb leaves in host memory. It is chosen by size as the layers are
+// created, and what is quantised afterwards is smaller there.
+struct OffloadedBytes {
+  double created = 0;
+  double kept = 0;
+};
+OffloadedBytes offloaded_bytes(const Launch& launch, double rank_bytes);
+
 // nullopt: refused launch, unknown model, or layers of a shape not modelled; `why` says which.
 std::optional<MemorySheet> memory_sheet(const Launch& launch, const MemoryInputs& inputs, std::string& why);
 

@@ -235,11 +235,12 @@ std::vector<Remedy> beyond_this_machine(const LaunchFacts& f, double need, doubl
                 share, in_words(fmt::format("on {} such machines", nodes))})};
   // The host's memory is a processor's own GPU's already.
   if (facts::is_integrated(f.device())) return list;
-  const double offloaded = std::ceil((rank - 0.5 * device) / kGib);
+  const double kept = rank - 0.5 * device;
+  const double offloaded = std::ceil(plan::bytes_when_created(f.launch(), kept) / kGib);
   list.push_back(together({ranks, to_give("--cpu-offload-gb", {fmt::format("{:.0f}", offloaded)}),
                            to_give("--mem-fraction-static", {"0.7"}),
                            in_words(fmt::format("(the weights are then read from {:.0f} GiB of host memory, slowly)",
-                                                offloaded * static_cast<double>(widest)))}));
+                                                std::ceil(kept / kGib) * static_cast<double>(widest)))}));
   return list;
 }
 
@@ -274,8 +275,7 @@ std::optional<Finding> weights_over_budget(const LaunchFacts& f) {
   const auto fraction = f.static_share();
   if (!weights || !fraction || f.is(Field::load_format, "dummy_zero")) return std::nullopt;
   const double device = static_cast<double>(f.device().memory_mib) * 1024 * 1024;
-  const double offloaded = static_cast<double>(f.integer(Field::cpu_offload_gb, 0)) * kGib;
-  const double need = std::max(0.0, weights->model - offloaded) + weights->draft;
+  const double need = weights->model - plan::offloaded_bytes(f.launch(), weights->model).kept + weights->draft;
   const double budget = *fraction * device;
   // An estimate must not refuse a working launch: an error needs a clear margin, and more of it where a part of the
   // model is approximated. What is counted from the files needs none.
@@ -348,7 +348,7 @@ std::optional<Finding> offloaded_beyond_the_host(const LaunchFacts& f) {
   const auto asked = static_cast<double>(f.integer(Field::cpu_offload_gb, 0));
   const auto weights = asked > 0 && f.is(Field::device, "xpu") ? loaded_on_rank(f) : std::nullopt;
   if (!weights || !f.device().host_memory_mib) return std::nullopt;
-  const double each = std::min(asked * kGib, weights->model);
+  const double each = plan::offloaded_bytes(f.launch(), weights->model).created;
   const double all = each * static_cast<double>(ranks_here(f));
   const double host = static_cast<double>(*f.device().host_memory_mib) * 1024 * 1024;
   if (all <= host) return std::nullopt;
@@ -358,12 +358,10 @@ std::optional<Finding> offloaded_beyond_the_host(const LaunchFacts& f) {
                                         asked, all / kGib, ranks_here(f), ranks_here(f) == 1 ? "" : "s", host / kGib)};
 }
 
-// FP8 made from an unquantised checkpoint: every layer is created as it is stored, filled, and only then quantised.
 std::optional<Finding> unquantised_while_loading(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
   if (!f.is(Field::device, "xpu")) return std::nullopt;
-  const bool made_here = f.given(Field::quantization) && has_quantization(m, "fp8") && m.quant_config.is_none();
-  if (!made_here || f.is(Field::load_format, "layered")) return std::nullopt;
+  if (!plan::quantised_after_loading(f.launch()) || f.is(Field::load_format, "layered")) return std::nullopt;
   ModelFacts stored = m;
   stored.quantization.reset();
   const auto split = plan::weight_split(f.launch());
