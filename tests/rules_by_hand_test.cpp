@@ -524,6 +524,22 @@ const Bound kBounds[] = {
      "--device xpu --enable-multimodal --tp-size 4 --prefill-attention-backend triton --decode-attention-backend "
      "intel_xpu",
      nothing},
+    {"PL002", 23, true, "qwen3-32b", "--device xpu --quantization fp8 --cpu-offload-gb 24", nothing},
+    {"PL002", 23, false, "qwen3-32b", "--device xpu --quantization fp8 --cpu-offload-gb 40", nothing},
+    {"VA012", 23, true, "qwen3-8b",
+     "--device xpu --enable-hierarchical-cache --hicache-storage-backend seaweedfs --page-size 64", nothing},
+    {"VA012", 23, false, "qwen3-8b",
+     R"(--device xpu --enable-hierarchical-cache --hicache-storage-backend seaweedfs --page-size 64 )"
+     R"(--hicache-storage-backend-extra-config {"endpoint":"http://s3:8333"})",
+     nothing},
+    {"VA012", 23, false, "qwen3-8b",
+     "--device xpu --enable-hierarchical-cache --hicache-storage-backend seaweedfs --page-size 64 "
+     "--hicache-storage-backend-extra-config @/etc/s3.json",
+     nothing},
+    {"SA010", 23, true, "qwen3-8b",
+     "--device xpu --enable-hierarchical-cache --hicache-storage-backend seaweedfs --page-size 64", nothing},
+    {"PL008", 23, true, "qwen3-32b", "--device xpu --quantization w8a8_fp8", nothing},
+    {"PL008", 23, false, "qwen3-30b-a3b", "--device xpu --quantization w8a8_fp8", nothing},
     {"PL008", 23, true, "qwen3-14b", "--device xpu --quantization fp8 --cpu-offload-gb 3", nothing},
     {"PL008", 23, false, "qwen3-14b", "--device xpu --quantization fp8 --cpu-offload-gb 4", nothing},
     {"VI004", 23, true, "qwen3-vl-8b-instruct", kPlain,

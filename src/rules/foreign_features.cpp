@@ -65,6 +65,11 @@ bool hybrid_without_indexer(const LaunchFacts& f) { return is_hybrid(f.model()) 
 bool host_pools(const LaunchFacts& f) {
   return f.on(Field::enable_hierarchical_cache) && (f.model().is_mla() || f.since(23));
 }
+// Its store is found by what the extra settings say; those of a file are not known.
+bool storage_without_endpoint(const LaunchFacts& f) {
+  const std::string_view extra = f.text(Field::hicache_storage_backend_extra_config);
+  return host_pools(f) && !extra.starts_with('@') && extra.find("\"endpoint\"") == std::string_view::npos;
+}
 bool latent_host_pools(const LaunchFacts& f) { return host_pools(f) && f.model().is_mla(); }
 
 // A value, or any that turns the option on, and what it ends with.
@@ -131,7 +136,10 @@ constexpr std::array kFeatures = {
     Feature{Field::hicache_mem_layout, "page_head", v0_5(21),
             "ValueError while the host's pool is built: MLA's has no such layout", "page_first", latent_host_pools},
     Feature{Field::hicache_storage_backend, "npu_memcache", v0_5(21),
-            "ImportError of memcache_hybrid, Ascend's package", "", host_pools}};
+            "ImportError of memcache_hybrid, Ascend's package", "", host_pools},
+    Feature{Field::hicache_storage_backend, "seaweedfs", v0_5(23),
+            "ValidationError in every scheduler: --hicache-storage-backend-extra-config names no endpoint", "",
+            storage_without_endpoint}};
 
 }  // namespace
 

@@ -145,6 +145,7 @@ constexpr std::array kPackages = {
     Package{Field::hicache_storage_backend, "eic", "--hicache-storage-backend eic", "eic", opens_storage},
     Package{Field::hicache_storage_backend, "simm", "--hicache-storage-backend simm", "simm", opens_storage},
     Package{Field::hicache_storage_backend, "mori", "--hicache-storage-backend mori", "mori", opens_storage},
+    Package{Field::hicache_storage_backend, "seaweedfs", "--hicache-storage-backend seaweedfs", "boto3", opens_storage},
     Package{Field::hicache_storage_backend, "tensorcast", "--hicache-storage-backend tensorcast", "tensorcast",
             opens_storage},
     Package{Field::use_ray, "", "--use-ray", "ray"},
