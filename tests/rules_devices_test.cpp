@@ -67,6 +67,15 @@ TEST(RulesOfDevices, ARunnerOfAnotherVendorIsRefusedOrMisreadAsTheReleaseHasIt) 
   EXPECT_THAT(told(19, {}), HasSubstr("wrong output"));
 }
 
+TEST(RulesOfDevices, TheSmallerShareIsToldWhereItIsSGLangsOwn) {
+  const auto told = [](int release, std::string_view args) {
+    return message_of("PL002", v0_5(release), "qwen3-32b", args, testing::device_of("b60"));
+  };
+  EXPECT_THAT(told(20, "--device xpu"), HasSubstr("2 GiB more"));
+  EXPECT_THAT(told(19, "--device xpu"), Not(HasSubstr("2 GiB more")));
+  EXPECT_THAT(told(20, "--device xpu --mem-fraction-static 0.8"), Not(HasSubstr("2 GiB more")));
+}
+
 // Of every rule's own launches, on a CPU: only what says that a backend, a card or a variable is another device's
 // speaks of XPU.
 TEST(RulesOfDevices, WhatIsSaidOfXpuIsSaidOfNoOtherDevice) {

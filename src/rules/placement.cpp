@@ -295,6 +295,9 @@ std::optional<Finding> weights_over_budget(const LaunchFacts& f) {
     finding.severity = Severity::kWarning;
     finding.message += left_for_cache(need, budget);
   }
+  if (f.since(20) && !f.given(Field::mem_fraction_static)) {
+    finding.message += " (SGLang's own share, which leaves 2 GiB more to XPU than before 0.5.20)";
+  }
   return finding;
 }
 
@@ -584,9 +587,7 @@ const Rule kRules[] = {
      .field = Field::mem_fraction_static,
      .summary = "the weights fill the static memory budget",
      .why = "The KV cache is what the weights leave of the budget; where they leave none the worker ends, with "
-            "RuntimeError up to 0.5.17 and ValueError since. From 0.5.20 SGLang's own choice of the budget is smaller: "
-            "XPU "
-            "reserves 2 GiB more, and cards of 20 to 35 GB take prefill chunks of 4096 tokens.",
+            "RuntimeError up to 0.5.17 and ValueError since.",
      .remedies = {raise("--mem-fraction-static"), lower("--chunked-prefill-size"), raise("--tp-size"), stored_as("fp8"),
                   remedy::on_another_card()},
      .source = "sglang/srt/model_executor/pool_configurator.py; since 0.5.18 "
