@@ -307,7 +307,9 @@ Result<CheckCommand> check_command(const CheckFlags& flags, std::vector<std::str
   if (!required) return tl::make_unexpected(required.error());
   const bool require_kernel = flags.require_kernel || required->contains(Requirement::kKernel);
   if (flags.no_kernel && require_kernel) {
-    return failure("--no-kernel and --require kernel contradict each other: give one of them");
+    const auto names_all = [](const std::string& words) { return words.find("complete") != std::string::npos; };
+    return failure(fmt::format("--no-kernel and --require {} contradict each other: give one of them",
+                               std::ranges::any_of(flags.require, names_all) ? "complete" : "kernel"));
   }
   command.required = std::move(*required);
   command.host = flags.host;
