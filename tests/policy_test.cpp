@@ -137,6 +137,7 @@ TEST_F(PolicyTest, WhatIsIgnoredIsCountedAndDoesNotFail) {
   EXPECT_THAT(report["launches"][0]["report"]["ignored"][0]["ignored"]["reason"].get<std::string>(),
               HasSubstr("mended next week"));
   EXPECT_EQ(run("check --no-policy deploy").status, 1);
+  dir_.file("other/deep/a.sh", "");
   policy("ignores:\n- {rule: PL00, path: 'other/*', reason: elsewhere}\n");
   EXPECT_EQ(run("check deploy").status, 1);
   EXPECT_THAT(run("check deploy").out, Not(HasSubstr("stale")));  // nobody looked there
@@ -149,6 +150,22 @@ TEST_F(PolicyTest, WhatIsStaleOrExpiredIsTold) {
   EXPECT_EQ(told.status, 1);
   EXPECT_THAT(told.out, HasSubstr("yaml:2: PL003 is no longer ignored: that was until 2001-01-01"));
   EXPECT_THAT(told.out, HasSubstr("yaml:3: stale: PG003 is not found where it would be ignored"));
+}
+
+TEST_F(PolicyTest, WhatIsIgnoredInAFileThatIsGoneIsStale) {
+  policy(
+      "ignores:\n- {rule: PL, path: deploy/old.sh, reason: a}\n- {rule: PL, path: 'old/*.sh', reason: b}\n"
+      "- {rule: PL, path: 'deploy/*.yaml', reason: c}\n- {rule: PL, path: old/, reason: d}\n"
+      "- {rule: PL, path: 'deploy/g*.sh', reason: e}\n- {rule: PL, path: deploy/good.sh, reason: f}\n"
+      "- {rule: PL, path: 'd*good.sh', reason: g}\n- {rule: PL, reason: h}\n");
+  for (const std::string where : {".", "deploy"}) {
+    const std::string told = run("check " + std::string(where == "." ? "deploy/" : "") + "bad.sh", where).out;
+    EXPECT_THAT(told, HasSubstr("yaml:2: stale: PL is ignored in deploy/old.sh, and no such file is here"));
+    EXPECT_THAT(told, HasSubstr("yaml:3: stale: PL is ignored in old/*.sh, and no such file is here"));
+    EXPECT_THAT(told, HasSubstr("yaml:4: stale: PL is ignored in deploy/*.yaml"));
+    EXPECT_THAT(told, HasSubstr("yaml:5: stale: PL is ignored in old/"));
+    for (const char* line : {"yaml:6", "yaml:7", "yaml:8", "yaml:9"}) EXPECT_THAT(told, Not(HasSubstr(line)));
+  }
 }
 
 TEST_F(PolicyTest, SeveritiesAndSelectionsByOptionAndPolicy) {
@@ -228,6 +245,10 @@ TEST_F(PolicyTest, ABaselineHoldsWhatWasThere) {
   const ToolRun mended = run("check deploy --baseline base.json");
   EXPECT_EQ(mended.status, 0);
   EXPECT_THAT(mended.out, HasSubstr("stale"));
+  EXPECT_THAT(mended.out, Not(HasSubstr("no such file")));
+  std::filesystem::remove(dir_.path() + "/deploy/bad.sh");
+  EXPECT_THAT(run("check deploy --baseline base.json").out,
+              HasSubstr("base.json: stale: it has findings of deploy/bad.sh, and no such file is here"));
   EXPECT_EQ(run("check deploy --baseline none.json").status, 2);
   dir_.file("base.json", "{}");
   EXPECT_THAT(run("check deploy --baseline base.json").err, HasSubstr("this is no baseline"));

@@ -21,9 +21,12 @@ const std::string* text_in(const Json& object, const char* name) {
 
 }  // namespace
 
+std::string Baseline::name_of(const std::string& file) {
+  return file.empty() ? file : std::filesystem::path(file).lexically_normal().string();
+}
+
 Baseline::Key Baseline::key_of(const Diagnostic& finding, const std::string& file, const std::string& launch) {
-  return {finding.rule, file.empty() ? file : std::filesystem::path(file).lexically_normal().string(), launch,
-          finding.message};
+  return {finding.rule, name_of(file), launch, finding.message};
 }
 
 Result<Baseline> Baseline::read(const std::string& file) {
@@ -55,7 +58,6 @@ Result<Baseline> Baseline::parse(const std::string& text, const std::string& fil
 
 bool Baseline::take(const Diagnostic& finding, const std::string& file, const std::string& launch) {
   const Key key = key_of(finding, file, launch);
-  seen_.insert(key.file);
   const auto it = counts_.find(key);
   if (it == counts_.end() || it->second <= 0) return false;
   --it->second;
@@ -70,6 +72,16 @@ std::int64_t Baseline::left() const {
   std::int64_t out = 0;
   for (const auto& [key, count] : counts_) out += seen_.contains(key.file) ? count : 0;
   return out;
+}
+
+std::vector<std::string> Baseline::files_gone() const {
+  std::set<std::string> out;
+  for (const auto& [key, count] : counts_) {
+    std::error_code error;
+    const bool named = !key.file.empty() && !seen_.contains(key.file) && !out.contains(key.file);
+    if (named && !std::filesystem::exists(key.file, error) && !error) out.insert(key.file);
+  }
+  return {out.begin(), out.end()};
 }
 
 std::string Baseline::text() const {

@@ -10,6 +10,8 @@
 namespace preflight::commands {
 namespace {
 
+namespace fs = std::filesystem;
+
 bool names(const std::vector<std::string>& rules, const Diagnostic& finding) {
   return std::ranges::any_of(rules, [&](const std::string& rule) { return finding.rule.starts_with(rule); });
 }
@@ -19,19 +21,42 @@ bool has_expired(const IgnoreEntry& entry) {
   return entry.until && std::chrono::sys_days(*entry.until) < today;
 }
 
-// The file's path from where the policy's paths start.
+// Where the policy's paths start.
+fs::path base_of(const Policy& policy) {
+  std::error_code error;
+  return fs::weakly_canonical(policy.directory.empty() ? "." : policy.directory, error);
+}
+
+// The file's path from there.
 std::string path_for(const Policy& policy, const std::string& file) {
   if (file.empty()) return {};
-  namespace fs = std::filesystem;
   std::error_code error;
-  const fs::path base = fs::weakly_canonical(policy.directory.empty() ? "." : policy.directory, error);
-  return fs::weakly_canonical(file, error).lexically_relative(base).string();
+  return fs::weakly_canonical(file, error).lexically_relative(base_of(policy)).string();
+}
+
+std::string normal_pattern(const std::string& path) { return fs::path(path).lexically_normal().string(); }
+
+// Whether no file is there that a path of the policy could mean. Folders are gone through as far as that is quick.
+bool means_no_file(const Policy& policy, const std::string& path) {
+  constexpr std::size_t kMostEntries = 2'000;
+  const std::string pattern = normal_pattern(path);
+  const fs::path base = base_of(policy);
+  const std::size_t sign = pattern.find_first_of("*?");
+  std::error_code error;
+  if (sign == std::string::npos) return !fs::exists(base / pattern, error) && !error;
+  const fs::path folder = base / pattern.substr(0, pattern.rfind('/', sign) + 1);
+  if (!fs::exists(folder, error)) return !error;
+  std::size_t left = kMostEntries;
+  for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    if (left-- == 0 || matches_pattern(at->path().lexically_relative(base).string(), pattern)) return false;
+  }
+  return !error;
 }
 
 bool path_matches(const IgnoreEntry& entry, const std::string& path) {
   if (entry.path.empty()) return true;
   if (path.empty()) return false;
-  const std::string pattern = std::filesystem::path(entry.path).lexically_normal().string();
+  const std::string pattern = normal_pattern(entry.path);
   return pattern.ends_with('/') ? path.starts_with(pattern) : matches_pattern(path, pattern);
 }
 
@@ -148,6 +173,7 @@ FindingFilter::Candidates FindingFilter::candidates(const LaunchPlace& place) {
 std::vector<Ignored> FindingFilter::apply(std::vector<Diagnostic>& findings, const LaunchPlace& place) {
   set_severities(findings);
   const Candidates here = candidates(place);
+  if (options_.baseline) options_.baseline->look_at(place.file);
   std::vector<Ignored> out;
   std::erase_if(findings, [&](const Diagnostic& finding) {
     const auto ignored = reason_to_ignore(finding, here);
@@ -174,6 +200,9 @@ std::vector<report::IgnoreNote> FindingFilter::notes() const {
                                               static_cast<unsigned>(d.day()))});
     } else if (reached_.contains(i) && !used_.contains(i)) {
       out.push_back({entry.place, fmt::format("stale: {} is not found where it would be ignored", entry.rule)});
+    } else if (!reached_.contains(i) && !entry.path.empty() && means_no_file(options_.policy, entry.path)) {
+      out.push_back(
+          {entry.place, fmt::format("stale: {} is ignored in {}, and no such file is here", entry.rule, entry.path)});
     }
   }
   for (const auto& [file, comments] : comments_) {
@@ -188,10 +217,12 @@ std::vector<report::IgnoreNote> FindingFilter::notes() const {
       }
     }
   }
-  if (options_.baseline && options_.baseline->left() > 0) {
-    out.push_back({options_.baseline_file,
-                   fmt::format("stale: {} of its findings are gone; write it anew", options_.baseline->left())});
-  }
+  if (!options_.baseline) return out;
+  if (const auto left = options_.baseline->left(); left > 0)
+    out.push_back({options_.baseline_file, fmt::format("stale: {} of its findings are gone; write it anew", left)});
+  for (const std::string& file : options_.baseline->files_gone())
+    out.push_back(
+        {options_.baseline_file, fmt::format("stale: it has findings of {}, and no such file is here", file)});
   return out;
 }
 
