@@ -1,1 +1,1 @@
-nodes tests/golden/nodes.yaml
+nodes --facts tests/golden/machine.json --device-count 8 tests/golden/nodes.yaml
