@@ -138,6 +138,15 @@ TEST(RemedySteps, ChangeTheLaunch) {
 }
 
 // --attention-backend speaks for the phases that no option of their own names.
+// A remedy made from a fix names options as the launch does: abbreviated, or one that no release has.
+TEST(RemedySteps, NameOptionsAsTheyWereTyped) {
+  EXPECT_EQ(lists_after(to_give("--dp", {"1"}), {"--dp", "2", "--dtype", "auto"}), (Lists{"--dp 1 --dtype auto"}));
+  EXPECT_EQ(lists_after(to_give("--dp", {"1"}), {"--dtype", "auto"}), Lists{});
+  EXPECT_EQ(lists_after(together({to_give("--dtype", {"auto"}), to_drop("--d_type")}), {"--d_type", "auto"}),
+            (Lists{"--dtype auto"}));
+  EXPECT_EQ(lists_after(to_drop("--d_type"), {"--dtype", "auto"}), Lists{});
+}
+
 TEST(RemedySteps, GiveABackendForBothPhases) {
   EXPECT_EQ(lists_after(to_give("--attention-backend", {"triton"}), {"--decode-attention-backend", "intel_xpu"}),
             (Lists{"--decode-attention-backend intel_xpu --attention-backend triton", "--attention-backend triton"}));

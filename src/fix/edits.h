@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "preflight/fix.h"
@@ -54,6 +55,10 @@ struct Situation {
 
 std::vector<Candidate> usage_candidates(const Situation& s);  // the parser's complaints
 std::vector<Candidate> value_candidates(const Situation& s);  // everything else
+
+// The option that a step names: remedies made from a fix spell it as the launch does, abbreviations among it. Null: no
+// option of this release.
+const args::Option* named_option(std::string_view name, Release release, const std::vector<Group>& groups);
 
 // What a remedy means for this launch: nothing when only the user can carry it out, or there is nothing to change; one
 // candidate for each value it names.

@@ -326,7 +326,7 @@ class Prover {
   Remedy least(const Diagnostic& finding, const Remedy& whole, const Remedy& told) {
     if (whole.steps.size() < 2 || !whole.release.empty() || !whole.device.empty()) return told;
     for (std::size_t i = whole.steps.size(); i-- > 0;) {
-      const args::Option* option = args::OptionIndex::of(question_.release).find(whole.steps[i].name);
+      const args::Option* option = named_option(whole.steps[i].name, question_.release, groups_);
       if (option == nullptr || !may_move(option->field)) continue;
       Remedy less = whole;
       less.steps.erase(less.steps.begin() + static_cast<std::ptrdiff_t>(i));
@@ -411,7 +411,7 @@ class Prover {
   [[nodiscard]] bool gives(const Remedy& remedy, std::optional<Field> field) const {
     return std::ranges::any_of(remedy.steps, [&](const RemedyStep& step) {
       const bool takes_value = step.kind != StepKind::kDrop && step.kind != StepKind::kUnset;
-      const args::Option* option = args::OptionIndex::of(question_.release).find(step.name);
+      const args::Option* option = named_option(step.name, question_.release, groups_);
       return takes_value && option != nullptr && option->row != nullptr && field == option->field;
     });
   }
@@ -428,7 +428,7 @@ class Prover {
   [[nodiscard]] bool is_for_the_user(const Remedy& remedy) const {
     return std::ranges::any_of(remedy.steps, [&](const RemedyStep& s) {
       if (s.kind != StepKind::kGive || !s.values.empty()) return false;
-      const args::Option* option = args::OptionIndex::of(question_.release).find(s.name);
+      const args::Option* option = named_option(s.name, question_.release, groups_);
       return option == nullptr || option->arity != args::Arity::kNone;
     });
   }

@@ -32,7 +32,7 @@ std::optional<double> number(std::string_view text) {
 
 class Maker {
  public:
-  Maker(const Remedy& remedy, const Situation& s) : remedy_(remedy), s_(s), index_(OptionIndex::of(s.release)) {}
+  Maker(const Remedy& remedy, const Situation& s) : remedy_(remedy), s_(s) {}
 
   std::vector<Candidate> make() {
     std::vector<Candidate> list(1);
@@ -53,7 +53,8 @@ class Maker {
   // Every candidate so far, with each way to take the step. False: there is none.
   bool add(const RemedyStep& step, std::vector<Candidate>& list) {
     if (step.kind == StepKind::kSet || step.kind == StepKind::kUnset) return add_variable(step, list);
-    const Option* option = index_.find(step.name);
+    const Option* option = named_option(step.name, s_.release, s_.groups);
+    if (option == nullptr && step.kind == StepKind::kDrop) return drop_unknown(step, list);
     if (option == nullptr || option->row == nullptr) return false;
     if (step.kind == StepKind::kDrop) {
       for (Candidate& c : list) {
@@ -125,11 +126,26 @@ class Maker {
     c.cost += kPerStep;
   }
 
+  // A word that this release has no option for. False: the launch has no such word.
+  bool drop_unknown(const RemedyStep& step, std::vector<Candidate>& list) const {
+    std::vector<Edit> drops;
+    for (std::size_t i = 0; i < s_.groups.size(); ++i) {
+      if (s_.groups[i].name == step.name) drops.push_back({.kind = Edit::Kind::kDrop, .group = i});
+    }
+    for (Candidate& c : list) {
+      c.edits.insert(c.edits.end(), drops.begin(), drops.end());
+      c.remedy.steps.push_back(step);
+      c.cost += kPerStep;
+    }
+    return !drops.empty();
+  }
+
   // --attention-backend speaks for the phases that --prefill-… and --decode-… do not name: with these out of the way.
   void without_phases(std::vector<Candidate>& list) const {
     std::vector<Candidate> more;
     for (const RemedyStep& step : remedy_.steps) {
-      const Option* option = step.kind == StepKind::kGive ? index_.find(step.name) : nullptr;
+      const bool gives = step.kind == StepKind::kGive;
+      const Option* option = gives ? named_option(step.name, s_.release, s_.groups) : nullptr;
       if (option == nullptr || option->row == nullptr) continue;
       const std::string_view base = field_name(option->field);
       std::vector<Edit> drops;
@@ -201,10 +217,15 @@ class Maker {
 
   const Remedy& remedy_;
   const Situation& s_;
-  const OptionIndex& index_;
 };
 
 }  // namespace
+
+const Option* named_option(std::string_view name, Release release, const std::vector<Group>& groups) {
+  if (const Option* exact = OptionIndex::of(release).find(name)) return exact;
+  const auto typed = std::ranges::find(groups, name, &Group::name);
+  return typed == groups.end() ? nullptr : typed->option;
+}
 
 std::vector<Candidate> candidates_of(const Remedy& remedy, const Situation& s) {
   if (!remedy.release.empty() || !remedy.device.empty()) return {};  // no change of these arguments
