@@ -421,6 +421,41 @@ TEST(RemediesTold, AreTheFixWhereEveryFixBringsAWarning) {
                              "30GiB", "--", "--model-path", "Qwen/Qwen3-32B", "--tp", "1"});
   EXPECT_THAT(run.out,
               ::testing::HasSubstr("Fix (resolved and checked again: no errors, but a warning: KI010)\n  - --tp 1\n"
+// However the launch spells its options, and in another release, too.
+TEST(RemediesTold, NameWhatTheyBring) {
+  EXPECT_EQ(fix_told("RF001", {"--sglang-version", "0.5.22"},
+                     {"--model-path", "Qwen/Qwen3-0.6B", "--disaggregation-mode", "prefill", "--enable-pd-role-switch",
+                      "--dp", "2"}),
+            "--dp 1 (which brings SA013), or --disaggregation-mode null");
+  EXPECT_EQ(fix_told("RF016", {"--sglang-version", "0.5.19"},
+                     {"--model-path", source_directory() + "/tests/data/models/minicpm3-4b", "--speculative-algorithm",
+                      "NGRAM"}),
+            "SGLang 0.5.22 (which brings SP004)");
+  // A stray word is no option: words alone say that it goes.
+  EXPECT_THAT(fix_told("US001", {"--sglang-version", "0.5.22"},
+                       {"--model-path", "Qwen/Qwen3-0.6B", "--speculative-algorithm", "NGRAM", "stray"}),
+              ::testing::EndsWith(" is dropped (which brings SP004)"));
+}
+
+// What mends the launch as a whole takes away a warning, too, which its own advice does not beside those errors.
+TEST(RemediesTold, MendAWarningWithTheErrorsBesideIt) {
+  EXPECT_EQ(fix_told("PL002", {"--sglang-version", "0.5.19"},
+                     {"--model-path", "moonshotai/Kimi-Linear-48B-A3B-Instruct", "--tp-size", "3"}),
+            "--tp-size 8");
+}
+
+// Of an option that was given twice, the last one goes: the other counts then.
+TEST(RemediesTold, SayWhichOfTwoValuesStays) {
+  for (const std::vector<std::string>& first : {std::vector<std::string>{"--decode-attention-backend", "intel_xpu"},
+                                                {"--decode-attention-backend=intel_xpu"}}) {
+    std::vector<std::string> launch = {"--model-path", "Qwen/Qwen3-0.6B", "--pp-max-micro-batch-size", "-1"};
+    launch.insert(launch.end(), first.begin(), first.end());
+    launch.insert(launch.end(), {"--decode-attention-backend", "flashmla", "--page-size", "128"});
+    EXPECT_EQ(fix_told("RF001", {"--sglang-version", "0.5.22"}, launch),
+              "--decode-attention-backend intel_xpu without --pp-max-micro-batch-size");
+  }
+}
+
                                    "  + --tp 4\n  + --mem-fraction-static 0.71\n"));
 }
 

@@ -2,6 +2,7 @@
 #include "src/fix/compared.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -98,6 +99,19 @@ std::optional<Typed> typed(const std::vector<std::string>& words) {
   return Typed{first.substr(0, is), {first.substr(is + 1)}};
 }
 
+// What an option that was dropped leaves: nothing, or where it was given several times, the value that counts then.
+std::optional<RemedyStep> left_of(const Typed& dropped, const std::vector<std::string>& arguments) {
+  const std::string joined = dropped.name + "=";
+  const auto last = std::find_if(arguments.rbegin(), arguments.rend(),
+                                 [&](const std::string& w) { return w == dropped.name || w.starts_with(joined); });
+  if (last == arguments.rend()) return RemedyStep{StepKind::kDrop, dropped.name};
+  if (*last != dropped.name) return RemedyStep{StepKind::kGive, dropped.name, {last->substr(joined.size())}};
+  const auto value = last.base();
+  const auto is_end = [&](auto at) { return at == arguments.end() || at->starts_with("--"); };
+  if (is_end(value) || !is_end(std::next(value))) return std::nullopt;  // a switch, or more values
+  return RemedyStep{StepKind::kGive, dropped.name, {*value}};
+}
+
 }  // namespace
 
 std::optional<Remedy> remedy_of(const CheckedFix& fix) {
@@ -117,11 +131,10 @@ std::optional<Remedy> remedy_of(const CheckedFix& fix) {
     if ((!change.before.empty() && !before) || (!change.after.empty() && !after)) return std::nullopt;
     if (after) remedy.steps.push_back({StepKind::kGive, after->name, after->values});
     if (!before || (after && after->name == before->name)) continue;
-    const auto is_same = [&](const std::string& w) { return w == before->name || w.starts_with(before->name + "="); };
-    if (std::ranges::any_of(fix.arguments, is_same)) return std::nullopt;  // one of several goes
-    const RemedyStep drop{StepKind::kDrop, before->name};
-    const bool is_repeated = std::ranges::find(remedy.steps, drop) != remedy.steps.end();
-    if (!is_repeated) remedy.steps.push_back(drop);
+    const auto step = left_of(*before, fix.arguments);
+    if (!step) return std::nullopt;
+    const bool is_repeated = std::ranges::find(remedy.steps, *step) != remedy.steps.end();
+    if (!is_repeated) remedy.steps.push_back(*step);
   }
   return remedy;
 }
