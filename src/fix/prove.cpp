@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "preflight/rule.h"
 #include "src/facts/device_profiles.h"
 #include "src/fix/compared.h"
 #include "src/fix/edits.h"
@@ -58,7 +59,7 @@ class Prover {
     if (std::ranges::none_of(holding, [](const Remedy& r) { return !r.steps.empty(); })) {
       const auto held =
           std::ranges::find_if(elsewhere, [&](const Remedy& remedy) { return on_other_cards(finding, remedy, tried); });
-      failed = failed || held == elsewhere.end();
+      failed = failed || (!elsewhere.empty() && held == elsewhere.end());
     }
     if (std::ranges::none_of(holding, &Remedy::acts)) {
       const std::vector<Remedy> others = found_elsewhere(finding, tried);
@@ -66,10 +67,8 @@ class Prover {
     }
     finding.remedies = std::move(holding);
     if (!is_meant(finding)) rules::say_remedies(finding);
-    if (finding.remedies.empty() && failed && is_tried) {
-      finding.fix =
-          finding.rule == "CH001" ? "change what forces it" : "no single change that was tried mends this launch";
-    }
+    const bool unsaid = failed || finding.fix.empty();
+    if (finding.remedies.empty() && unsaid && is_tried) finding.fix = words_without_remedy(finding);
   }
 
   [[nodiscard]] Proofs proofs() && { return {used_, std::move(mending_)}; }
@@ -85,8 +84,19 @@ class Prover {
  private:
   // In words, which no option of the launch can be tried for.
   static bool asks_for_another_model(const Diagnostic& finding) {
-    return finding.remedies.empty() && !finding.fix.empty() && finding.field &&
-           (*finding.field == Field::model_path || *finding.field == Field::speculative_draft_model_path);
+    return finding.remedies.empty() && !finding.fix.empty() && is_about_model(finding);
+  }
+
+  // What is told where nothing that was tried mends it: of a model the words of the record, which ask for another.
+  static std::string words_without_remedy(const Diagnostic& finding) {
+    if (finding.rule == "CH001") return "change what forces it";
+    const Rule* rule = is_about_model(finding) ? find_rule(finding.rule) : nullptr;
+    if (rule != nullptr && !rule->fix.empty()) return std::string(rule->fix);
+    return "no single change that was tried mends this launch";
+  static bool is_about_model(const Diagnostic& finding) {
+    return finding.field == Field::model_path || finding.field == Field::speculative_draft_model_path;
+  }
+
   }
 
   // Remedies of a finding by what became of the launch, as they are told.
