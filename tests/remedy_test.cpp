@@ -1,6 +1,7 @@
 // Remedies: the sentence made from one, what a release's parser takes of it, and what it changes in a launch.
 #include <algorithm>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -137,7 +138,6 @@ TEST(RemedySteps, ChangeTheLaunch) {
   EXPECT_EQ(lists_after(Remedy{.stored_as = "fp8"}, {"--dtype", "auto"}), (Lists{"fp8 --dtype auto"}));
 }
 
-// --attention-backend speaks for the phases that no option of their own names.
 // A remedy made from a fix names options as the launch does: abbreviated, or one that no release has.
 TEST(RemedySteps, NameOptionsAsTheyWereTyped) {
   EXPECT_EQ(lists_after(to_give("--dp", {"1"}), {"--dp", "2", "--dtype", "auto"}), (Lists{"--dp 1 --dtype auto"}));
@@ -147,6 +147,7 @@ TEST(RemedySteps, NameOptionsAsTheyWereTyped) {
   EXPECT_EQ(lists_after(to_drop("--d_type"), {"--dtype", "auto"}), Lists{});
 }
 
+// --attention-backend speaks for the phases that no option of their own names.
 TEST(RemedySteps, GiveABackendForBothPhases) {
   EXPECT_EQ(lists_after(to_give("--attention-backend", {"triton"}), {"--decode-attention-backend", "intel_xpu"}),
             (Lists{"--decode-attention-backend intel_xpu --attention-backend triton", "--attention-backend triton"}));
@@ -300,6 +301,30 @@ TEST(RemediesTold, AskForAnotherModelWhereNothingElseHelps) {
             "a model that SGLang has a class for: bge, e5 and the like");
 }
 
+// Advice that was tried and does not hold gives way to the record's words, and what is no advice was not tried.
+TEST(RemediesTold, AskForAnotherModelWhereTheReleaseDoesNotHelp) {
+  const auto config = [](const char* rest) {
+    return fmt::format(R"({{"model_type": "llama", "hidden_size": 4096, "intermediate_size": 12288,
+      "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 128000,
+      "max_position_embeddings": 4096, "rms_norm_eps": 1e-5, "torch_dtype": "bfloat16", {}}})",
+                       rest);
+  };
+  const TemporaryDirectory dir;
+  // 0.5.19 has the class, and builds it on CUDA devices alone.
+  dir.file("config.json", config(R"("architectures": ["KimiK3ForConditionalGeneration"], "num_hidden_layers": 2)"));
+  EXPECT_EQ(fix_told("MC001", {"--sglang-version", "0.5.16"}, {"--model-path", dir.path()}),
+            "another model, or a release that has a class for this one");
+  dir.file("config.json", config(R"("architectures": ["LlamaForCausalLM"], "num_hidden_layers": 2,
+    "rope_scaling": {"rope_type": "llama3", "original_max_position_embeddings": 2048})"));
+  EXPECT_EQ(fix_told("RF001", {"--sglang-version", "0.5.23"}, {"--model-path", dir.path()}),
+            "the model's files as their authors publish them, where they were changed");
+  // Nothing mends the launch, whose class is for CUDA; its own advice needs the advice of what that brings.
+  dir.file("config.json", config(R"("architectures": ["DbrxForCausalLM"], "num_hidden_layers": 60)"));
+  EXPECT_EQ(fix_told("VA002", {"--sglang-version", "0.5.23", "--device-profile", "b60", "--device-count", "8"},
+                     {"--model-path", dir.path(), "--mem-fraction-static", "1.5"}),
+            "--mem-fraction-static 0.8 --tp-size 2");
+}
+
 TEST(RemediesNearby, NameTheBackendThatAModelNeeds) {
   const TemporaryDirectory dir;
   dir.file("config.json", R"({"architectures": ["Exaone4ForCausalLM"], "model_type": "exaone4",
@@ -396,31 +421,6 @@ TEST(RemediesTold, SayWhatTheyLeave) {
             "--ep-size 1 --tensor-parallel-size 2 --mem-fraction-static 0.9 (which brings PL002)");
 }
 
-// A backend that SGLang takes away again is no advice.
-TEST(RemediesTold, GiveNoValueThatSglangChanges) {
-  const std::vector<std::string> a770 = {"--device-profile", "a770", "--device-count", "4"};
-  for (const char* backend : {"fa3", "aiter"}) {
-    const std::vector<std::string> launch = {"--model-path", "LiquidAI/LFM2-1.2B", "--attention-backend", backend};
-    EXPECT_EQ(fix_told("BK001", a770, launch), "--attention-backend torch_native, or drop --attention-backend")
-        << backend;
-    EXPECT_THAT(text_of(a770, launch), ::testing::Not(::testing::HasSubstr("+ --attention-backend intel_xpu\n")))
-        << backend;
-  }
-}
-
-// aiter takes its part of the fraction, whatever it is.
-TEST(RemediesTold, RaiseNoFractionThatABackendTakesBack) {
-  EXPECT_EQ(fix_told("PL002", {"--sglang-version", "0.5.21", "--device-profile", "a750", "--device-count", "1"},
-                     {"--model-path", "meta-llama/Llama-3.2-3B-Instruct", "--attention-backend", "aiter"}),
-            "--attention-backend triton --mem-fraction-static 0.83");
-}
-
-// Where everything brings a warning, the finding's own advice that brings the fewest is what --fix writes.
-TEST(RemediesTold, AreTheFixWhereEveryFixBringsAWarning) {
-  const auto run = run_tool({"check", "--no-kernel", "--device-profile", "b60", "--device-count", "12", "--host-memory",
-                             "30GiB", "--", "--model-path", "Qwen/Qwen3-32B", "--tp", "1"});
-  EXPECT_THAT(run.out,
-              ::testing::HasSubstr("Fix (resolved and checked again: no errors, but a warning: KI010)\n  - --tp 1\n"
 // However the launch spells its options, and in another release, too.
 TEST(RemediesTold, NameWhatTheyBring) {
   EXPECT_EQ(fix_told("RF001", {"--sglang-version", "0.5.22"},
@@ -456,6 +456,31 @@ TEST(RemediesTold, SayWhichOfTwoValuesStays) {
   }
 }
 
+// A backend that SGLang takes away again is no advice.
+TEST(RemediesTold, GiveNoValueThatSglangChanges) {
+  const std::vector<std::string> a770 = {"--device-profile", "a770", "--device-count", "4"};
+  for (const char* backend : {"fa3", "aiter"}) {
+    const std::vector<std::string> launch = {"--model-path", "LiquidAI/LFM2-1.2B", "--attention-backend", backend};
+    EXPECT_EQ(fix_told("BK001", a770, launch), "--attention-backend torch_native, or drop --attention-backend")
+        << backend;
+    EXPECT_THAT(text_of(a770, launch), ::testing::Not(::testing::HasSubstr("+ --attention-backend intel_xpu\n")))
+        << backend;
+  }
+}
+
+// aiter takes its part of the fraction, whatever it is.
+TEST(RemediesTold, RaiseNoFractionThatABackendTakesBack) {
+  EXPECT_EQ(fix_told("PL002", {"--sglang-version", "0.5.21", "--device-profile", "a750", "--device-count", "1"},
+                     {"--model-path", "meta-llama/Llama-3.2-3B-Instruct", "--attention-backend", "aiter"}),
+            "--attention-backend triton --mem-fraction-static 0.83");
+}
+
+// Where everything brings a warning, the finding's own advice that brings the fewest is what --fix writes.
+TEST(RemediesTold, AreTheFixWhereEveryFixBringsAWarning) {
+  const auto run = run_tool({"check", "--no-kernel", "--device-profile", "b60", "--device-count", "12", "--host-memory",
+                             "30GiB", "--", "--model-path", "Qwen/Qwen3-32B", "--tp", "1"});
+  EXPECT_THAT(run.out,
+              ::testing::HasSubstr("Fix (resolved and checked again: no errors, but a warning: KI010)\n  - --tp 1\n"
                                    "  + --tp 4\n  + --mem-fraction-static 0.71\n"));
 }
 

@@ -292,8 +292,8 @@ void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, F
   }
   fix::WholeFixes whole{.searched = found.attempts > 0};
   for (const CheckedFix& f : found.fixes) {
-    whole.remedies.push_back(fix::remedy_of(f).value_or(Remedy{.words = report::short_fix(f)}));
-    if (whole.remedies.size() == kWholeFixes) break;
+    whole.fixes.push_back({fix::remedy_of(f).value_or(Remedy{.words = report::short_fix(f)}), f.leaves});
+    if (whole.fixes.size() == kWholeFixes) break;
   }
   const fix::Proofs told = fix::prove_remedies(question, prepared.launch, findings, whole, look, proofs);
   if (found.attempts > 0 && found.fixes.empty()) found.elsewhere = rules::words_of(told.mending);

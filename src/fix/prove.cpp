@@ -20,12 +20,16 @@
 namespace preflight::fix {
 namespace {
 
-// kTroubles: the finding is gone, and a warning has come; kUncovers: past a refusal, to the next one.
-enum class Outcome { kHolds, kTroubles, kUncovers, kFails, kUntried };
+// The finding is gone, and: kTroubles, a warning has come; kUncovers, it was a refusal, and behind it is another error;
+// kAdds, it was none, and an error has come.
+enum class Outcome { kHolds, kTroubles, kUncovers, kAdds, kFails, kUntried };
+
+bool helps(Outcome outcome) { return outcome != Outcome::kFails && outcome != Outcome::kAdds; }
 
 constexpr std::size_t kNearby = 24;  // changes of the options around one error
 constexpr int kNearbyInAll = 60;     // of a launch
-constexpr int kJoined = 3;           // warnings that a remedy brings, whose advice is taken with it
+constexpr int kJoined = 3;           // findings that a remedy brings, whose advice is taken with it
+constexpr int kJoinedInAll = 40;     // tries of a launch, where remedies bring errors
 
 class Prover {
  public:
@@ -82,6 +86,10 @@ class Prover {
   }
 
  private:
+  static bool is_about_model(const Diagnostic& finding) {
+    return finding.field == Field::model_path || finding.field == Field::speculative_draft_model_path;
+  }
+
   // In words, which no option of the launch can be tried for.
   static bool asks_for_another_model(const Diagnostic& finding) {
     return finding.remedies.empty() && !finding.fix.empty() && is_about_model(finding);
@@ -93,10 +101,6 @@ class Prover {
     const Rule* rule = is_about_model(finding) ? find_rule(finding.rule) : nullptr;
     if (rule != nullptr && !rule->fix.empty()) return std::string(rule->fix);
     return "no single change that was tried mends this launch";
-  static bool is_about_model(const Diagnostic& finding) {
-    return finding.field == Field::model_path || finding.field == Field::speculative_draft_model_path;
-  }
-
   }
 
   // Remedies of a finding by what became of the launch, as they are told.
@@ -104,6 +108,7 @@ class Prover {
     std::vector<Remedy> holding = {};
     std::vector<Remedy> troubling = {};
     std::vector<Remedy> uncovering = {};
+    std::vector<Candidate> adding = {};  // which bring an error, or uncover one
     [[nodiscard]] std::size_t told() const { return holding.size() + troubling.size() + uncovering.size(); }
   };
 
@@ -155,7 +160,8 @@ class Prover {
   std::vector<Remedy> found_elsewhere(const Diagnostic& finding, Tried& tried) {
     const bool is_error = is_of_sglang(finding);
     if (!tried.troubling.empty()) return std::move(tried.troubling);
-    if (is_error && !whole_.remedies.empty()) return whole_for(finding);
+    if (std::vector<Remedy> whole = whole_for(finding); !whole.empty()) return whole;
+    if (auto more = with_more(finding, tried.adding)) return {*more};
     std::vector<Remedy>& uncovering = tried.uncovering;
     if (!is_error || !whole_.searched) return std::move(uncovering);
     std::optional<Remedy> past;
@@ -188,22 +194,33 @@ class Prover {
     return std::nullopt;
   }
 
-  // Those of the whole launch. The fault itself may be left as a warning, where nothing mends more.
+  // Those of the whole launch. An error itself may be left as a warning, where nothing mends more; a warning is told
+  // those that take it away.
   std::vector<Remedy> whole_for(const Diagnostic& finding) {
-    const Situation situation{question_.release, groups_, question_.env, launch_, finding, before_};
-    std::vector<Remedy> list = whole_.remedies;
-    for (Remedy& remedy : list) {
-      for (const Candidate& c : candidates_of(remedy, situation)) {
-        Arranged now{groups_, question_.env, {}};
-        const Look* seen = apply(c, question_.release, now) ? look_at(now, remedy) : nullptr;
-        if (seen == nullptr) continue;
-        const std::vector<std::string> brought = rules_of(added(*seen, c.remedy));
-        if (!brought.empty()) remedy = with_trouble(std::move(remedy), brought);
-        if (is_in(finding, seen->findings)) remedy.words = "(which leaves it a warning)";
-        break;
-      }
+    std::vector<Remedy> list;
+    const bool warns = finding.severity == Severity::kWarning && !finding.remedies.empty();
+    if (!is_of_sglang(finding) && !warns) return list;
+    for (const auto& [whole, leaves] : whole_.fixes) {
+      Remedy remedy = whole;
+      const Look* seen = look_after(remedy, finding);
+      const bool stays = seen != nullptr && is_in(finding, seen->findings);
+      if (warns && (seen == nullptr || stays)) continue;
+      const std::vector<std::string> brought = seen == nullptr ? leaves : rules_of(added(*seen, remedy));
+      if (!brought.empty()) remedy = with_trouble(std::move(remedy), brought);
+      if (stays) remedy.words = "(which leaves it a warning)";
+      list.push_back(std::move(remedy));
     }
     return list;
+  }
+
+  // What became of the launch with the remedy, the first way to take it; null where it is in words that nobody reads.
+  const Look* look_after(const Remedy& remedy, const Diagnostic& finding) {
+    const Situation situation{question_.release, groups_, question_.env, launch_, finding, before_};
+    for (const Candidate& c : candidates_of(remedy, situation)) {
+      Arranged now{groups_, question_.env, {}};
+      if (apply(c, question_.release, now)) return look_at(now, remedy);
+    }
+    return nullptr;
   }
 
   // The smallest change of the options around the error that takes it away, best without a new warning; `past`: one
@@ -259,8 +276,8 @@ class Prover {
         if (c.is_widened != widened) continue;
         const Outcome outcome = tell(finding, c, remedy, tried);
         if (outcome == Outcome::kUntried) return Trying::kNoTrialsLeft;
-        if (outcome != Outcome::kFails && (first_is_enough || widened)) return Trying::kTried;
-        found_ = found_ || outcome != Outcome::kFails;
+        if (helps(outcome) && (first_is_enough || widened)) return Trying::kTried;
+        found_ = found_ || helps(outcome);
       }
       if (std::exchange(found_, false)) return Trying::kTried;
     }
@@ -273,8 +290,10 @@ class Prover {
     const Outcome outcome = outcome_of(finding, c, remedy, told);
     if (outcome == Outcome::kHolds) add(least(finding, c.remedy, told), tried.holding);
     if (outcome == Outcome::kUncovers) add(told, tried.uncovering);
+    if (outcome == Outcome::kUncovers || outcome == Outcome::kAdds) tried.adding.push_back(c);
     if (outcome != Outcome::kTroubles) return outcome;
-    if (auto more = without_trouble(finding, c, remedy)) {
+    std::optional<Remedy> troubled;
+    if (auto more = without_trouble(finding, c, remedy, troubled)) {
       add(*more, tried.holding);
     } else {  // what another release warns of is its own
       add(told, remedy.release.empty() ? tried.troubling : tried.holding);
@@ -282,35 +301,54 @@ class Prover {
     return outcome;
   }
 
-  // The remedy together with what the warnings that it brings advise, one after the other.
-  std::optional<Remedy> without_trouble(const Diagnostic& finding, const Candidate& c, const Remedy& remedy) {
+  // A remedy that brings errors, or uncovers them, together with what they advise.
+  std::optional<Remedy> with_more(const Diagnostic& finding, const std::vector<Candidate>& adding) {
+    std::optional<Remedy> troubled;
+    for (const Candidate& c : adding) {
+      if (joined_used_ >= kJoinedInAll) break;
+      const int before = used_;
+      auto whole = without_trouble(finding, c, c.remedy, troubled);
+      joined_used_ += used_ - before;
+      if (whole) return whole;
+    }
+    return troubled;
+  }
+
+  // The remedy together with what the findings that it brings advise, one after the other; `troubled`: the first on the
+  // way that brings warnings alone.
+  std::optional<Remedy> without_trouble(const Diagnostic& finding, const Candidate& c, const Remedy& remedy,
+                                        std::optional<Remedy>& troubled) {
     if (!remedy.release.empty() || !remedy.device.empty()) return std::nullopt;
     Candidate now = c;
     for (int joined = 0; joined < kJoined; ++joined) {
       std::optional<Candidate> better;
-      if (auto whole = with_advice(finding, now, better)) return whole;
+      if (auto whole = with_advice(finding, now, better, troubled)) return whole;
       if (!better) return std::nullopt;
       now = std::move(*better);
     }
     return std::nullopt;
   }
 
-  // With the advice of one of its warnings; `better`: one that leaves fewer of them, where none leaves none.
-  std::optional<Remedy> with_advice(const Diagnostic& finding, const Candidate& c, std::optional<Candidate>& better) {
+  // With the advice of one of the findings that it brings; `better`: one that leaves fewer of them, where none leaves
+  // none.
+  std::optional<Remedy> with_advice(const Diagnostic& finding, const Candidate& c, std::optional<Candidate>& better,
+                                    std::optional<Remedy>& troubled) {
     Arranged now{groups_, question_.env, {}};
     const Look* seen = apply(c, question_.release, now) ? look_at(now, c.remedy) : nullptr;
     if (seen == nullptr) return std::nullopt;
-    const std::vector<const Diagnostic*> warnings = troubles(*seen, c.remedy);
-    for (const Diagnostic* warning : warnings) {
-      const Situation situation{question_.release, groups_, question_.env, seen->launch, *warning, seen->findings};
-      for (const Remedy& more : warning->remedies) {
+    const std::vector<const Diagnostic*> brought = against(*seen, c.remedy);
+    for (const Diagnostic* other : brought) {
+      const Situation situation{question_.release, groups_, question_.env, seen->launch, *other, seen->findings};
+      for (const Remedy& more : other->remedies) {
         const bool elsewhere = !more.release.empty() || !more.device.empty() || !more.stored_as.empty();
         if (elsewhere || more.steps.empty()) continue;
         for (const Candidate& joined : candidates_of(rules::together({without(c.remedy, more), more}), situation)) {
           Remedy told = joined.remedy;
           const Outcome outcome = outcome_of(finding, joined, joined.remedy, told);
           if (outcome == Outcome::kHolds) return told;
-          if (outcome == Outcome::kTroubles && !better && warnings_of(joined) < warnings.size()) better = joined;
+          if (outcome == Outcome::kTroubles && !troubled) troubled = told;
+          const bool is_gone = outcome != Outcome::kFails && outcome != Outcome::kUntried;
+          if (is_gone && !better && count_against(joined) < brought.size()) better = joined;
         }
       }
     }
@@ -318,10 +356,10 @@ class Prover {
   }
 
   // Of a candidate that was looked at already.
-  std::size_t warnings_of(const Candidate& c) {
+  std::size_t count_against(const Candidate& c) {
     Arranged now{groups_, question_.env, {}};
     const Look* seen = apply(c, question_.release, now) ? look_at(now, c.remedy) : nullptr;
-    return seen == nullptr ? 0 : troubles(*seen, c.remedy).size();
+    return seen == nullptr ? 0 : against(*seen, c.remedy).size();
   }
 
   // The steps that advice on what the remedy brings does not take otherwise.
@@ -361,13 +399,15 @@ class Prover {
   std::optional<Remedy> other_release(const Diagnostic& finding, std::optional<Remedy>& past) {
     for (const auto& [release, seen] : in_other_releases()) {
       if (is_in(finding, seen.findings)) continue;
-      const Diagnostic* added = added_error(seen);
-      if (added == nullptr) {
-        Remedy remedy{.release = release};
-        if (std::ranges::none_of(seen.findings, is_of_sglang)) add(remedy, mending_);
-        return remedy;
+      Remedy remedy{.release = release};
+      if (const Diagnostic* error = added_error(seen)) {
+        if (is_refusal(finding) && !past) past = as_first_step(std::move(remedy), error->rule);
+        continue;
       }
-      if (is_refusal(finding) && !past) past = as_first_step({.release = release}, added->rule);
+      if (const std::vector<std::string> brought = rules_of(added(seen, remedy)); !brought.empty())
+        remedy = with_trouble(std::move(remedy), brought);
+      if (std::ranges::none_of(seen.findings, is_of_sglang)) add(remedy, mending_);
+      return remedy;
     }
     return std::nullopt;
   }
@@ -390,9 +430,12 @@ class Prover {
     return *elsewhere_;
   }
 
+  [[nodiscard]] bool is_added_error(const Diagnostic& d) const {
+    return d.severity == Severity::kError && !is_in(d, before_);
+  }
+
   [[nodiscard]] const Diagnostic* added_error(const Look& seen) const {
-    const auto at = std::ranges::find_if(
-        seen.findings, [&](const Diagnostic& d) { return d.severity == Severity::kError && !is_in(d, before_); });
+    const auto at = std::ranges::find_if(seen.findings, [&](const Diagnostic& d) { return is_added_error(d); });
     return at == seen.findings.end() ? nullptr : &*at;
   }
 
@@ -415,6 +458,16 @@ class Prover {
     std::erase_if(list, [](const Diagnostic* d) {
       return d->severity == Severity::kWarning && !rules::counts_weights(d->rule) && !rules::leaves_no_server(*d);
     });
+    return list;
+  }
+
+  // All that speaks against it: errors, then the troubles.
+  [[nodiscard]] std::vector<const Diagnostic*> against(const Look& seen, const Remedy& remedy) const {
+    std::vector<const Diagnostic*> list;
+    for (const Diagnostic& d : seen.findings) {
+      if (is_added_error(d)) list.push_back(&d);
+    }
+    std::ranges::move(troubles(seen, remedy), std::back_inserter(list));
     return list;
   }
 
@@ -479,7 +532,7 @@ class Prover {
     }
     if (const Diagnostic* added = added_error(*seen)) {
       told = as_first_step(std::move(told), added->rule);
-      return is_refusal(finding) ? Outcome::kUncovers : Outcome::kFails;
+      return is_refusal(finding) ? Outcome::kUncovers : Outcome::kAdds;
     }
     const std::vector<std::string> brought = rules_of(added(*seen, c.remedy));
     const bool troubled = !troubles(*seen, c.remedy).empty();
@@ -496,6 +549,7 @@ class Prover {
   int left_;
   int used_ = 0;
   int near_used_ = 0;
+  int joined_used_ = 0;
   std::vector<Remedy> mending_;
   bool found_ = false;  // a value of the remedy at hand helps
   std::vector<Group> groups_;
