@@ -64,6 +64,7 @@ constexpr LateMessage kTable[] = {
     {"mooncake ep is not installed", "", "", "", {"MO005"}},
     {"nixlep is not installed", "", "", "", {"MO005"}},
     {"hpc_ops was requested", "", "", "", {"MO006"}},
+    {"hpc_ops only supports fp8moemethod", "", "", "", {"MO006"}},
     // Checkpoints and loaders.
     {"only supported on amd gpus", "NotImplementedError", "", "quark_int4fp8_moe.py", {"QN020"}},
     {"only implemented for the ascend npu", "", "", "", {"QN020"}},

@@ -97,11 +97,13 @@ std::optional<Finding> dispatcher_of_others(const LaunchFacts& f) {
   return Finding{.message = fmt::format("--moe-a2a-backend {} has no package for Intel GPUs", dispatcher)};
 }
 
-std::optional<Finding> unquantised_on_hpc_ops(const LaunchFacts& f) {
+std::optional<Finding> on_hpc_ops(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
   if (experts(m).count == 0 || !f.is(Field::moe_runner_backend, "hpc_ops")) return std::nullopt;
-  if (m.quantization || m.hf_quant_config.is_dict()) return std::nullopt;
-  return Finding{.message = "--moe-runner-backend hpc_ops for experts that are not quantised"};
+  if (!has_quantization(m, "fp8"))
+    return Finding{.message = "--moe-runner-backend hpc_ops for experts that are not FP8"};
+  if (!f.is(Field::device, "xpu")) return std::nullopt;
+  return Finding{.message = "--moe-runner-backend hpc_ops asks a CUDA device for its capability"};
 }
 
 // Runners that prepare unquantised experts for their own kernels, on every device.
@@ -303,14 +305,17 @@ const Rule kRules[] = {
                    {.model = "qwen3-8b", .args = "--device xpu --tp-size 4 --moe-a2a-backend deepep"}}}},
     {.id = "MO006",
      .field = Field::moe_runner_backend,
-     .summary = "unquantised experts on a runner for FP8 alone",
-     .why = "Experts that are not quantised take another runner, and the layer refuses it where this one was asked "
-            "for: ValueError while the model is built.",
+     .summary = "a runner for FP8 experts on NVIDIA's Hopper alone",
+     .why = "Experts that are not FP8 take another runner, and the layer refuses it where this one was asked for: "
+            "ValueError while the model is built. With FP8 ones the runner asks torch for a CUDA device: "
+            "AssertionError at the same place.",
      .remedies = {drop("--moe-runner-backend")},
-     .source = "sglang/srt/layers/moe/moe_runner/runner.py (0.5.19, 0.5.23): MoeRunner",
-     .since = v0_5(19),
-     .check = unquantised_on_hpc_ops,
-     .fires_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --moe-runner-backend hpc_ops"}}},
+     .source = "sglang/srt/layers/moe/moe_runner/runner.py (0.5.17 to 0.5.23): MoeRunner; "
+               "sglang/srt/layers/moe/fused_moe_triton/layer.py",
+     .since = v0_5(17),
+     .check = on_hpc_ops,
+     .fires_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --moe-runner-backend hpc_ops"},
+                   {.model = "qwen3-30b-a3b-fp8", .args = "--device xpu --tp-size 2 --moe-runner-backend hpc_ops"}}},
      .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --moe-runner-backend triton"},
                    {.model = "qwen3-8b", .args = "--device xpu --moe-runner-backend hpc_ops"}}}},
     {.id = "MO007",
