@@ -536,6 +536,9 @@ const Bound kBounds[] = {
      "--device xpu --enable-hierarchical-cache --hicache-storage-backend seaweedfs --page-size 64 "
      "--hicache-storage-backend-extra-config @/etc/s3.json",
      nothing},
+    {"VA012", 18, true, "qwen3-8b", "--device xpu --tp-size 2 --enable-symm-mem", nothing},
+    {"VA012", 19, false, "qwen3-8b", "--device xpu --tp-size 2 --enable-symm-mem", nothing},
+    {"VA012", 18, false, "qwen3-8b", "--device xpu --enable-symm-mem", nothing},
     {"SA010", 23, true, "qwen3-8b",
      "--device xpu --enable-hierarchical-cache --hicache-storage-backend seaweedfs --page-size 64", nothing},
     {"PL008", 23, true, "qwen3-32b", "--device xpu --quantization w8a8_fp8", nothing},

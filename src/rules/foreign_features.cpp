@@ -61,6 +61,7 @@ bool decodes_windows(const LaunchFacts& f) {
   return f.is(Field::disaggregation_mode, "decode") && f.model().is_hybrid_swa_compress;
 }
 bool hybrid_without_indexer(const LaunchFacts& f) { return is_hybrid(f.model()) && !has_qwen_indexer(f.model()); }
+bool cuts_attention(const LaunchFacts& f) { return f.attention_tp() > 1; }
 // The host's pools are built: before, SA005 says what they fail with.
 bool host_pools(const LaunchFacts& f) {
   return f.on(Field::enable_hierarchical_cache) && (f.model().is_mla() || f.since(23));
@@ -135,6 +136,8 @@ constexpr std::array kFeatures = {
             host_pools},
     Feature{Field::hicache_mem_layout, "page_head", v0_5(21),
             "ValueError while the host's pool is built: MLA's has no such layout", "page_first", latent_host_pools},
+    Feature{Field::enable_symm_mem, "", v0_5(11),
+            "an error before the first token: its memory is taken through CUDA and NCCL", "", cuts_attention, v0_5(19)},
     Feature{Field::hicache_storage_backend, "npu_memcache", v0_5(21),
             "ImportError of memcache_hybrid, Ascend's package", "", host_pools},
     Feature{Field::hicache_storage_backend, "seaweedfs", v0_5(23),
