@@ -509,6 +509,7 @@ const Bound kBounds[] = {
     {"DC008", 23, true, "qwen3-0.6b", kMoe, two_batches(2, "MiniMaxM2ForCausalLM")},
     {"DC008", 11, true, "qwen3-0.6b", kMoe, two_batches(2, "Qwen2MoeForCausalLM")},
     {"DC008", 23, false, "qwen3-0.6b", kMoe, two_batches(1, "Glm4MoeForCausalLM")},
+    {"DC008", 23, true, "qwen3-0.6b", kMoe, two_batches(2, "Dots3NoteForCausalLM")},
     {"DC008", 23, false, "qwen3-0.6b", kMoe, two_batches(2, "LongcatFlashForCausalLM")},
     {"DC008", 23, false, "qwen3-0.6b", kMoe, two_batches(2, "Qwen3ForCausalLM")},
     {"DC008", 23, false, "qwen3-0.6b", kMoe, two_batches(1, "Qwen3MoeForCausalLM")},

@@ -96,10 +96,10 @@ std::optional<Finding> two_batches(const LaunchFacts& f) {
                        "--enable-two-batch-overlap plans its stages by the properties of a CUDA device: "
                        "AssertionError"};
   }
-  if (has_class(f.model(),
-                {"Qwen2MoeForCausalLM", "Glm4MoeForCausalLM", "Glm4vMoeForConditionalGeneration",
-                 "Glm4MoeLiteForCausalLM", "Glm5NextForConditionalGeneration", "MiniMaxM2ForCausalLM",
-                 "MiniMaxM3SparseForCausalLM", "MiniMaxM3SparseForConditionalGeneration", "MellumForCausalLM"})) {
+  if (has_class(f.model(), {"Qwen2MoeForCausalLM", "Glm4MoeForCausalLM", "Glm4vMoeForConditionalGeneration",
+                            "Glm4MoeLiteForCausalLM", "Glm5NextForConditionalGeneration", "MiniMaxM2ForCausalLM",
+                            "MiniMaxM3SparseForCausalLM", "MiniMaxM3SparseForConditionalGeneration",
+                            "MellumForCausalLM", "Dots3NoteForCausalLM"})) {
     return Finding{.message = "--enable-two-batch-overlap has no stages for this model's layers: NotImplementedError"};
   }
   return std::nullopt;
