@@ -82,6 +82,15 @@ Edit int4_groups(Value::Dict settings, const char* ignore = "lm_head") {
                 {{"config_groups", Value::dict({{"group_0", group}})}, {"ignore", Value::list({ignore})}});
 }
 
+// Of compressed-tensors in FP8 with a scale a channel and a token.
+Edit fp8_groups(const char* ignore = "lm_head") {
+  const Value form = Value::dict({{"num_bits", 8}, {"type", "float"}});
+  const Value group = Value::dict({{"weights", form}, {"input_activations", form}});
+  return stored("compressed-tensors",
+                {{"config_groups", Value::dict({{"group_0", group}})}, {"ignore", Value::list({ignore})}});
+}
+
+constexpr const char* kOnDeepGemm = "--device xpu --disable-radix-cache --moe-runner-backend deep_gemm";
 constexpr const char* kFp8 = "--device xpu --tp-size 4 --quantization fp8";
 constexpr const char* kXpu = "--device xpu --attention-backend intel_xpu --disable-radix-cache";
 constexpr const char* kOnTriton = "--device xpu --disable-radix-cache --moe-runner-backend triton";
@@ -212,6 +221,7 @@ const Row kRows[] = {
     {"QN021", 11, 0, "qwen3-8b", kPlain, auto_round({})},
     {"QN022", 11, 0, "qwen3-8b", kPlain, quark("per_tensor")},
     {"QN023", 21, 20, "qwen3-30b-a3b", kPlain, int4_groups({{"group_size", 128}})},
+    {"QN031", 19, 18, "qwen3-30b-a3b", kOnDeepGemm, fp8_groups()},
     {"QN027", 11, 0, "qwen3-8b", kPlain,
      [](Launch&, ModelFacts& m) {
        m.described_beside = DescribedBeside{"quantize_config.json", "gptq"};
@@ -1202,6 +1212,14 @@ const Bound kBounds[] = {
     {"QN022", 23, true, "qwen3-30b-a3b", kPlain, quark("per_group")},
     {"QN022", 20, true, "qwen3-8b", kPlain, quark("per_block")},
     {"QN022", 21, false, "qwen3-8b", kPlain, quark("per_block")},
+    {"QN031", 23, true, "qwen3-30b-a3b", kOnDeepGemm, fp8_groups()},
+    {"QN031", 23, false, "qwen3-8b", kOnDeepGemm, fp8_groups()},
+    {"QN031", 23, false, "qwen3-30b-a3b", kPlain, fp8_groups()},
+    {"QN031", 23, false, "qwen3-30b-a3b", kOnTriton, fp8_groups()},
+    {"QN031", 23, false, "qwen3-30b-a3b", kOnDeepGemm, fp8_groups("re:.*mlp.experts.*")},
+    {"QN031", 23, false, "qwen3-30b-a3b", kOnDeepGemm, int4_groups({{"group_size", 128}})},
+    {"QN020", 11, true, "qwen3-8b", kPlain, stored("petit_nvfp4")},
+    {"QN020", 11, false, "qwen3-8b", kPlain, method("petit_nvfp4")},
     {"QN023", 21, true, "qwen3-30b-a3b", kPlain, int4_groups({{"group_size", 128}})},
     {"QN023", 20, false, "qwen3-30b-a3b", kPlain, int4_groups({{"group_size", 128}})},
     {"QN023", 21, false, "qwen3-8b", kPlain, int4_groups({{"group_size", 128}})},

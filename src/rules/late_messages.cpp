@@ -70,6 +70,7 @@ constexpr LateMessage kTable[] = {
     {"only implemented for the ascend npu", "", "", "", {"QN020"}},
     {"name int8_scaled_mm is not defined", "", "", "", {"QN020"}},
     {"name sgl_per_tensor_quant_fp8 is", "NameError", "", "", {"QN030"}},
+    {"compressedtensorsw8a8fp8moe object has no attribute runner", "AttributeError", "", "", {"QN031"}},
     {"name sgl_per_token_quant_fp8 is", "NameError", "", "", {"QN030"}},
     {"please set env sglang_use_sgl_xpu", "AssertionError", "", "", {"MO003"}},
     {"cannot find the config file for", "ValueError", "", "", {"QN011"}},

@@ -703,6 +703,19 @@ const Rule kRules[] = {
                    {.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --quantization w8a8_fp8"}}},
      .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --quantization w8a8_fp8"},
                    {.model = "qwen3-30b-a3b-fp8", .args = "--device xpu --tp-size 2"}}}},
+    {.id = "QN031",
+     .field = Field::moe_runner_backend,
+     .summary = "FP8 experts of compressed-tensors on another runner than Triton's",
+     .why = "The method makes itself no other runner on an Intel GPU and asks for one at the first forward pass: "
+            "AttributeError. Those of AITER and FlashInfer it does make, and their packages are not there.",
+     .remedies = {give("--moe-runner-backend", "triton")},
+     .source =
+         "sglang/srt/layers/quantization/compressed_tensors/schemes/compressed_tensors_w8a8_fp8_moe.py (0.5.19 to "
+         "0.5.23): create_moe_runner",
+     .device = "xpu",
+     .since = v0_5(19),
+     .of_checkpoint = true,
+     .check = experts_without_runner},
     {.id = "QN019",
      .field = Field::fp8_gemm_runner_backend,
      .summary = "a backend of block FP8 products that is another vendor's",

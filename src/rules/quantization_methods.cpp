@@ -39,6 +39,8 @@ constexpr std::array kForeign{
     ForeignMethod{"w4afp8", v0_5(11),
                   "answers at random: the weights are cast to FP8, and no file holds the scales of its blocks", false,
                   Weights::kPlain},
+    ForeignMethod{"petit_nvfp4", v0_5(11), "ValueError while the model is loaded: Petit's kernels are for AMD GPUs",
+                  false, Weights::kStored},
     ForeignMethod{"mxfp4", v0_5(20),
                   "AssertionError in the first linear layer: only on AMD GPUs does SGLang quantise to MXFP4 itself",
                   false, Weights::kPlain},
@@ -76,15 +78,16 @@ std::vector<Remedy> other_checkpoints() { return {{.stored_as = "fp8"}, {.stored
 
 bool names(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-// A group of compressed-tensors weights in integers of 4 bits, without quantised activations; null: there is none.
-const Value* int4_weights(const Value& config) {
+// A group of compressed-tensors weights of that form, with or without quantised activations; null: there is none.
+const Value* weights_of(const Value& config, std::int64_t bits, std::string_view type, bool with_inputs) {
   const Value* groups = config.find("config_groups");
   if (groups == nullptr || !groups->is_dict()) return nullptr;
   for (const auto& [name, group] : groups->as_dict()) {
     const Value* weights = group.find("weights");
     const Value* inputs = group.find("input_activations");
-    if (weights == nullptr || !weights->is_dict() || (inputs != nullptr && !inputs->is_none())) continue;
-    if (number_in(*weights, {"num_bits"}) == 4 && text_in(*weights, {"type"}, "") == "int") return weights;
+    if (weights == nullptr || !weights->is_dict()) continue;
+    if (with_inputs != (inputs != nullptr && !inputs->is_none())) continue;
+    if (number_in(*weights, {"num_bits"}) == bits && text_in(*weights, {"type"}, "") == type) return weights;
   }
   return nullptr;
 }
@@ -192,7 +195,7 @@ std::optional<Finding> packed_experts(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
   const std::int64_t count = experts(m).count;
   if (!has_quantization(m, "compressed-tensors") || count == 0) return std::nullopt;
-  const Value* weights = int4_weights(m.quant_config);
+  const Value* weights = weights_of(m.quant_config, 4, "int", false);
   if (weights == nullptr || leaves_experts(m.quant_config)) return std::nullopt;
   const bool on_triton = f.is(Field::moe_runner_backend, "triton");
   const bool triton_runs = triton_takes(*weights);
@@ -206,6 +209,17 @@ std::optional<Finding> packed_experts(const LaunchFacts& f) {
                                                     "NVIDIA's"),
                  .field = Field::moe_runner_backend,
                  .remedies = std::move(remedies)};
+}
+
+std::optional<Finding> experts_without_runner(const LaunchFacts& f) {
+  const ModelFacts& m = f.model();
+  if (!has_quantization(m, "compressed-tensors") || experts(m).count == 0) return std::nullopt;
+  if (f.one_of(Field::moe_runner_backend, {"", "auto", "triton"}) || leaves_experts(m.quant_config))
+    return std::nullopt;
+  if (weights_of(m.quant_config, 8, "float", true) == nullptr) return std::nullopt;
+  return Finding{.message = fmt::format("{} experts in FP8 of compressed-tensors, for which --moe-runner-backend {} is "
+                                        "no runner",
+                                        experts(m).count, f.text(Field::moe_runner_backend))};
 }
 
 std::optional<Finding> bitsandbytes_weights(const LaunchFacts& f) {

@@ -32,6 +32,8 @@ std::optional<Finding> quark_schemes(const LaunchFacts& f);
 std::optional<Finding> packed_experts(const LaunchFacts& f);
 std::optional<Finding> bitsandbytes_weights(const LaunchFacts& f);
 std::optional<Finding> fp4_of_no_experts(const LaunchFacts& f);
+// QN031.
+std::optional<Finding> experts_without_runner(const LaunchFacts& f);
 // QN030.
 std::optional<Finding> one_scale_a_tensor(const LaunchFacts& f);
 std::optional<Finding> torchao_quantisation(const LaunchFacts& f);
