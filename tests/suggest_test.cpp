@@ -257,6 +257,102 @@ TEST(Suggest, StatesAreMadeForTheRequestsThatAreAskedFor) {
   EXPECT_THAT(out["suggestions"][0]["gives_up"].dump(), HasSubstr("what requests have in common"));
 }
 
+Words checked(const nlohmann::json& launch, const char* cards, const char* release) {
+  Words check = {"check",          "--no-kernel", "--format",         "json", "--device-profile", "b70",
+                 "--device-count", cards,         "--sglang-version", release};
+  if (launch.contains("env")) {
+    for (const auto& [name, value] : launch["env"].items()) {
+      check.insert(check.end(), {"--env", name + "=" + value.get<std::string>()});
+    }
+  }
+  check.emplace_back("--");
+  for (const auto& word : launch["arguments"]) check.push_back(word.get<std::string>());
+  return check;
+}
+
+// DeepSeek-V4 attends with a backend of its own whatever is given, and needs variables: four before 0.5.20, then one.
+TEST(Suggest, WhatALaunchNeedsInTheEnvironmentIsSetAndSaid) {
+  struct Row {
+    const char* release;
+    std::size_t variables;
+  };
+  for (const Row& row : {Row{"0.5.18", 5}, Row{"0.5.19", 4}, Row{"0.5.20", 1}, Row{"0.5.23", 1}}) {
+    const Words options = {"deepseek-ai/DeepSeek-V4-Flash",
+                           "--device-profile",
+                           "b70",
+                           "--device-count",
+                           "8",
+                           "--context",
+                           "65536",
+                           "--sglang-version",
+                           row.release};
+    const auto out = suggested(options);
+    ASSERT_FALSE(out["suggestions"].empty()) << row.release;
+    const auto& best = out["suggestions"][0];
+    ASSERT_TRUE(best.contains("env")) << row.release;
+    EXPECT_EQ(best["env"].size(), row.variables) << best["env"];
+    EXPECT_EQ(best["env"]["SGLANG_OPT_FP8_WO_A_GEMM"], "false");
+    EXPECT_THAT(best["gives_up"].dump(), HasSubstr("SGLANG_OPT_FP8_WO_A_GEMM=false"));
+    EXPECT_THAT(best["arguments"].get<Words>(), ::testing::Not(::testing::Contains("--attention-backend")));
+    const auto run = run_tool(checked(best, "8", row.release));
+    EXPECT_EQ(run.status, 0) << run.out;
+    EXPECT_EQ(nlohmann::json::parse(run.out)["memory"]["tokens"], best["tokens"]) << row.release;
+  }
+  const auto text = run_tool({"suggest", "deepseek-ai/DeepSeek-V4-Flash", "--device-profile", "b70", "--device-count",
+                              "8", "--context", "65536"});
+  EXPECT_THAT(text.out, HasSubstr("1. SGLANG_OPT_FP8_WO_A_GEMM=false python -m sglang.launch_server"));
+}
+
+TEST(Suggest, AVariableThatTheUserSetStays) {
+  const auto out = suggested({"deepseek-ai/DeepSeek-V4-Flash", "--device-profile", "b70", "--device-count", "8",
+                              "--context", "65536", "--env", "SGLANG_OPT_FP8_WO_A_GEMM=true"},
+                             1);
+  EXPECT_TRUE(out["suggestions"].empty());
+  EXPECT_THAT(out["nearest"]["why"].get<std::string>(), HasSubstr("deep_gemm"));
+  EXPECT_FALSE(out["nearest"].contains("env"));
+}
+
+// Five ranks cannot share 64 heads: the nearest miss is refused for nothing but its weights.
+TEST(Suggest, AMissThatIsTooHeavyIsNoneThatCannotSplit) {
+  const auto out = suggested({"deepseek-ai/DeepSeek-V4-Flash", "--device-profile", "b70", "--device-count", "5"}, 1);
+  EXPECT_THAT(out["nearest"]["why"].get<std::string>(), HasSubstr("GiB of weights per GPU"));
+  const auto report = nlohmann::json::parse(run_tool(checked(out["nearest"], "5", "0.5.23")).out);
+  ASSERT_FALSE(report["findings"].empty());
+  for (const auto& finding : report["findings"]) {
+    if (finding["severity"] != "error") continue;
+    EXPECT_EQ(finding["rule"], "PL002") << finding;
+  }
+  EXPECT_FALSE(out["remedies"].empty());
+  for (const auto& remedy : out["remedies"]) EXPECT_TRUE(remedy.contains("env")) << remedy;
+}
+
+// No card of this kind has the kernels: the launch is told as it is, and nothing that only makes room is tried.
+TEST(Suggest, WhereRoomIsNotWhatIsLackingNoneIsLookedFor) {
+  const Words options = {"deepseek-ai/DeepSeek-V4-Flash", "--device-profile", "max1550", "--device-count", "8"};
+  const auto out = suggested(options, 1);
+  EXPECT_THAT(out["nearest"]["why"].get<std::string>(), HasSubstr("expert kernels are built for Battlemage"));
+  EXPECT_THAT(out["nearest"]["arguments"].get<Words>(), ::testing::Not(::testing::Contains("--kv-cache-dtype")));
+  EXPECT_TRUE(out["remedies"].empty());
+  EXPECT_LT(out["attempts"].get<int>(), 500);
+  Words words = {"suggest"};
+  words.insert(words.end(), options.begin(), options.end());
+  EXPECT_THAT(run_tool(words).out, HasSubstr("would not mend it"));
+}
+
+// Eight stages of five ranks would be forty cards.
+TEST(Suggest, AWidthThatIsGivenIsTheOnlyOne) {
+  const auto out =
+      suggested({"Qwen/Qwen3-8B", "--device-profile", "b60", "--device-count", "8", "--", "--tp-size", "5"}, 1);
+  EXPECT_THAT(out["nearest"]["why"].get<std::string>(), HasSubstr("do not divide by --tp-size 5"));
+  const auto stages = suggested({"meta-llama/Llama-3.3-70B-Instruct", "--device-profile", "b60", "--device-count", "8",
+                                 "--context", "8192", "--", "--tp-size", "2"});
+  EXPECT_THAT(stages["suggestions"][0]["arguments"].get<Words>(), ::testing::IsSupersetOf({"--pp-size", "4"}));
+  EXPECT_EQ(stages["suggestions"][0]["cards"], 8);
+  const auto more =
+      suggested({"Qwen/Qwen3-8B", "--device-profile", "b60", "--device-count", "1", "--", "--tp-size", "4"}, 1);
+  EXPECT_THAT(more["remedies"].dump(), HasSubstr("4 such cards"));
+}
+
 TEST(Suggest, HostMemoryIsTheLeastThatDoes) {
   const auto out =
       suggested({"Qwen/Qwen3-14B", "--device-profile", "b60", "--device-count", "1", "--context", "8192"}, 1);

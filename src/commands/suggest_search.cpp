@@ -301,17 +301,6 @@ std::span<const Part> attentions() {
   return parts;
 }
 
-// Whether the release sets a backend of the model's own, whatever is given (DeepSeek-V4).
-bool attends_by_itself(const Search& s) {
-  Suggestion c{.arguments = s.base, .memory = {}};
-  add(s, c, attentions().back());
-  const auto resolved = resolve_words(s.inputs, c.arguments, {}, s.inputs.env);
-  if (!resolved || resolved->unknown_model || !resolved->launch.accepted()) return false;
-  const Value& backend = resolved->launch[Field::attention_backend];
-  return backend.is_string() &&
-         std::ranges::none_of(attentions(), [&](const Part& part) { return part.words[1] == backend.as_string(); });
-}
-
 // What the search gives of it: nothing where the model decides.
 std::span<const Part> attentions_of(const Search& s) {
   static const std::array<Part, 1> own = {Part{}};
@@ -482,10 +471,23 @@ std::set<Field> fields_given(const Search& s) {
   return out;
 }
 
+// Whether the release sets a backend of the model's own, whatever is given (DeepSeek-V4).
+bool attends_by_itself(const Launch& launch) {
+  const Value& backend = launch[Field::attention_backend];
+  return launch.accepted() && backend.is_string() &&
+         std::ranges::none_of(attentions(), [&](const Part& part) { return part.words[1] == backend.as_string(); });
+}
+
 // What stands before anything is added.
 void look_at_base(Search& s) {
   s.given = fields_given(s);
-  s.own_attention = attends_by_itself(s);
+  Suggestion c{.arguments = s.base, .memory = {}};
+  add(s, c, attentions().back());
+  const auto resolved = resolve_words(s.inputs, c.arguments, {}, s.inputs.env);
+  if (!resolved || resolved->unknown_model) return;
+  s.own_attention = attends_by_itself(resolved->launch);
+  const Value& width = resolved->launch[Field::tp_size];
+  if (is_given(s, Field::tp_size) && width.is_int()) s.given_tp = std::max<std::int64_t>(1, width.as_int());
 }
 
 }  // namespace
@@ -503,10 +505,12 @@ void search_replicas(Search& s, std::int64_t cards, std::int64_t tp) {
   }
 }
 
-// All ways to share so many cards by widths and stages, the widest first: stages cost time for every token.
+// All ways to share so many cards by widths and stages, the widest first: stages cost time for every token. A width
+// that is given is the only one.
 void search_cards(Search& s, std::int64_t cards, bool any_tp, bool any_pp) {
-  for (std::int64_t tp = any_tp ? cards : 1; tp >= 1; --tp) {
-    if (cards % tp != 0 || (!any_pp && tp != cards)) continue;
+  const std::int64_t least = any_tp ? 1 : s.given_tp;
+  for (std::int64_t tp = any_tp ? cards : s.given_tp; tp >= least; --tp) {
+    if (cards % tp != 0 || (!any_pp && any_tp && tp != cards)) continue;
     search_split(s, {.tp = tp, .pp = cards / tp});
   }
 }

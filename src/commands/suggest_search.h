@@ -67,6 +67,7 @@ struct Search {
   std::optional<Miss> nearest = {};
   bool counted = false;            // the memory of a launch was
   bool uncounted = false;          // that of another was not: the weights of its class are not
+  std::int64_t given_tp = 1;       // of `base`
   bool short_of_room = false;      // a launch was accepted and lacks room alone, or cards
   bool own_attention = false;      // the model's, which no option changes
   bool short_of_requests = false;  // a launch had tokens for more than it takes at once
