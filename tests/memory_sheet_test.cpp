@@ -115,8 +115,9 @@ TEST(MemorySheet, CountsHeadsUnderEveryName) {
   }
 }
 
-// 21 layers keep a latent for 4 tokens (64 of 584 bytes to a page of 256, padded to 576) and an index key of 132 bytes,
-// 20 one for 128; all 43 keep a tenth of the tokens, in pages of 256 latents and with 8 states a page in the 21.
+// 21 layers keep a latent for 4 tokens (584 bytes; 64 of them to a page of 256, since 0.5.21 padded to 576) and an
+// index key of 132 bytes, 20 one for 128; all 43 keep a tenth of the tokens, and the 21 have 8 states with each page of
+// these, with each window of 128 before 0.5.21.
 TEST(MemorySheet, CompressedLayersCostAShareOfALatent) {
   const std::vector<std::string> launch{"--", "--model-path", "deepseek-ai/DeepSeek-V4-Flash", "--device", "xpu"};
   const auto of = [&](const char* release) {
@@ -124,13 +125,35 @@ TEST(MemorySheet, CompressedLayersCostAShareOfALatent) {
     words.insert(words.end(), launch.begin(), launch.end());
     return run_tool(words);
   };
-  const double few = 21 * (65 * 576 / 64.0 + 132) / 4;
-  const double many = 20 * (3 * 576 / 2.0) / 128;
-  const double slot = 43 * 260 * 576 / 256.0 + 21 * 8 / 256.0 * 4 * (512 + 128) * 4;
-  const auto bytes = static_cast<long>(few + many + 0.1 * slot + 0.5);
-  EXPECT_THAT(of("0.5.23").out,
-              ::testing::HasSubstr(fmt::format("{},{:03} bytes a token", bytes / 1000, bytes % 1000)));
-  EXPECT_THAT(of("0.5.22").err, ::testing::HasSubstr("compressed layers are not counted"));
+  const auto text = [](double few, double many, double slot) {
+    const auto bytes = static_cast<long>(few + many + 0.1 * slot + 0.5);
+    return ::testing::HasSubstr(fmt::format("{},{:03} bytes a token", bytes / 1000, bytes % 1000));
+  };
+  const double states = 21 * 8 * 4 * (512 + 128) * 4;
+  const auto padded =
+      text(21 * (65 * 576 / 64.0 + 132) / 4, 20 * (3 * 576 / 2.0) / 128, 43 * 260 * 576 / 256.0 + states / 256);
+  const auto plain = text(21 * (584 + 132) / 4.0, 20 * 584 / 128.0, 43 * 584 + states / 128);
+  for (const char* release : {"0.5.21", "0.5.22", "0.5.23"}) EXPECT_THAT(of(release).out, padded) << release;
+  for (const char* release : {"0.5.15", "0.5.19", "0.5.20"}) EXPECT_THAT(of(release).out, plain) << release;
+  EXPECT_THAT(of("0.5.14").err, ::testing::HasSubstr("compressed layers are not counted"));
+}
+
+// Qwen4's class goes by the types of its layers, Qwen3.5's by the interval alone.
+TEST(MemorySheet, WhichLayersAttendIsReadWhereTheClassReadsIt) {
+  Launch launch = launch_of(v0_5(23), {.model = "qwen3.5-9b", .args = "--device xpu --disable-radix-cache"});
+  ASSERT_NE(launch.model, nullptr) << testing::outcome_text(launch);
+  const auto layers = [&](const char* kind) {
+    ModelFacts model = *launch.model;
+    const Value types =
+        Value::list({"linear_attention", "qwen_sparse_attention", "indexed_attention", "full_attention"});
+    model.hf_text_config = model.hf_text_config.with("layer_types", types).with("model_type", kind);
+    Launch other = launch;
+    other.model = std::make_shared<const ModelFacts>(std::move(model));
+    const auto cost = plan::cache_cost(other);
+    return cost ? std::pair(cost->layers, cost->state_layers) : std::pair<std::int64_t, std::int64_t>(-1, -1);
+  };
+  EXPECT_EQ(layers("qwen3_5_text"), (std::pair<std::int64_t, std::int64_t>(8, 24)));
+  EXPECT_EQ(layers("qwen4_exp_text"), (std::pair<std::int64_t, std::int64_t>(3, 1)));
 }
 
 // Every layer of a full kind: the class still makes a pool of windows, which SGLang refuses when it is empty.

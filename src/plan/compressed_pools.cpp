@@ -44,7 +44,7 @@ class Pools {
     const bool usual_layout = environment(view_, "SGLANG_DSV4_KV_LAYOUT").empty() &&
                               environment(view_, "SGLANG_DSV4_COMPRESSED_KV_LAYOUT").empty() &&
                               !view_.env_on("SGLANG_OPT_USE_ONLINE_COMPRESS");
-    return known_ && layers_ > 0 && page_ % kMany == 0 && view_.since(23) && usual_layout &&
+    return known_ && layers_ > 0 && page_ % kMany == 0 && view_.since(15) && usual_layout &&
            !view_.on(Field::enable_hisparse) && !view_.on(Field::enable_encoder_swa_bounded_replay) &&
            !view_.is(Field::dsv4_attn_backend, "trtllm");
   }
@@ -77,9 +77,12 @@ class Pools {
  private:
   [[nodiscard]] std::int64_t latent() const { return m_.qk_nope_head_dim + m_.qk_rope_head_dim; }
   [[nodiscard]] std::int64_t index_width() const { return m_.index_head_dim.value_or(128); }
+  // Since 0.5.21 pages are counted as they are allocated, and the window's pool can follow the requests.
+  [[nodiscard]] bool as_allocated() const { return view_.since(21); }
   // fp8 latent, 16-bit rotary part and scales; a page of them is padded.
   [[nodiscard]] double latent_bytes(std::int64_t tokens_of_page) const {
     const std::int64_t slot = m_.qk_nope_head_dim + m_.qk_rope_head_dim * 2 + 8;
+    if (!as_allocated()) return static_cast<double>(slot);
     return static_cast<double>(ceil_div(tokens_of_page * slot, 576) * 576) / static_cast<double>(tokens_of_page);
   }
   [[nodiscard]] std::int64_t state_element() const {
@@ -92,7 +95,8 @@ class Pools {
   }
   [[nodiscard]] double window_slot() const {
     const double states = static_cast<double>(4 * (latent() + index_width()) * state_element());
-    const double rings = few_ > 0 ? static_cast<double>(ring(kFew)) / static_cast<double>(page_) : 0.0;
+    const std::int64_t step = as_allocated() ? page_ : std::max<std::int64_t>(1, config_int(m_, "sliding_window"));
+    const double rings = few_ > 0 ? static_cast<double>(ring(kFew)) / static_cast<double>(step) : 0.0;
     return latent_bytes(page_) * static_cast<double>(layers_) + rings * states * static_cast<double>(few_);
   }
   // A draft of one layer.
@@ -102,22 +106,30 @@ class Pools {
   [[nodiscard]] bool share_given() const { return view_.on(Field::_swa_full_tokens_ratio_explicitly_set); }
   [[nodiscard]] double share() const {
     if (cap_) return 0.0;
-    return share_given() ? view_.number(Field::swa_full_tokens_ratio, kUsualWindowShare) : kUsualWindowShare;
+    return share_given() || !as_allocated() ? view_.number(Field::swa_full_tokens_ratio, kUsualWindowShare)
+                                            : kUsualWindowShare;
   }
 
   [[nodiscard]] std::optional<std::int64_t> window_cap() const {
-    const auto running = view_.running_requests();
+    const auto running = asked_requests();
     const std::int64_t window = config_int(m_, "sliding_window");
     const bool decodes = view_.is(Field::disaggregation_mode, "decode");
-    if (share_given() || !running || window <= 0) return std::nullopt;
+    if (!as_allocated() || share_given() || !running || window <= 0) return std::nullopt;
     if (!decodes && view_.integer(Field::chunked_prefill_size, 0) <= 0) return std::nullopt;
     const std::int64_t usual = view_.radix_cache() ? 4 * *running : 0;
     const std::int64_t tails = view_.integer(Field::swa_prefix_tails, usual);
     return ceil_div(window_request_cap(view_, window, *running) + tails * (window + page_), page_) * page_;
   }
 
+  // Of one replica; before 0.5.23 it may be none, where fewer are asked for than there are replicas.
+  [[nodiscard]] std::optional<std::int64_t> asked_requests() const {
+    const std::int64_t asked = view_.integer(Field::max_running_requests, 0);
+    if (asked <= 0) return std::nullopt;
+    return std::max<std::int64_t>(asked / view_.attention_dp(), view_.since(23) ? 1 : 0);
+  }
+
   [[nodiscard]] std::int64_t requests(std::int64_t bytes) const {
-    if (const auto running = view_.running_requests()) return *running;
+    if (const auto running = asked_requests()) return *running;
     const auto tokens = static_cast<std::int64_t>(static_cast<double>(bytes) / bytes_per_token());
     const double by_context =
         static_cast<double>(tokens) / static_cast<double>(std::max<std::int64_t>(1, m_.context_len)) * 512;

@@ -120,6 +120,12 @@ KeptLayers with_state(const ModelFacts& m, RecurrentState state) {
       if (is_jet(m)) {
         return {named(types, {"attn", "swa"}), {}, named(types, {"jet"})};
       }
+      // Its own configuration class goes by the types, the others by the interval alone (HY014).
+      if (types.is_list() && m.text("model_type") == Value("qwen4_exp_text")) {
+        return {named(types, {"full_attention", "qwen_sparse_attention", "indexed_attention"}),
+                {},
+                named(types, {"linear_attention"})};
+      }
       if (types.is_list() && !m.text("full_attention_interval").is_int()) {
         return {named(types, {"full_attention"}), {}, named(types, {"linear_attention"})};
       }
