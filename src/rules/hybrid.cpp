@@ -126,6 +126,15 @@ std::optional<Finding> triton_package(const LaunchFacts& f) {
   return Finding{.message = "the linear layers run on Triton: the triton-xpu package must be 3.7.1 or newer"};
 }
 
+// Qwen3-Next's own configuration class, and Qwen3.5's, which is made of it.
+std::optional<Finding> unplaced_attention(const LaunchFacts& f) {
+  const Value kind = f.model().text("model_type");
+  const auto is = [&](std::string_view name) { return kind == Value(std::string(name)); };
+  if (!is("qwen3_next") && !is("qwen3_5_text") && !is("qwen3_5_moe_text")) return std::nullopt;
+  if (!is_gdn(f.model()) || f.model().text("full_attention_interval").is_number()) return std::nullopt;
+  return Finding{.message = "the configuration has no full_attention_interval, by which SGLang places the layers"};
+}
+
 constexpr std::string_view kLinear = "sglang/srt/layers/attention/linear";
 
 const Rule kRules[] = {
@@ -323,6 +332,23 @@ const Rule kRules[] = {
                     .since = v0_5(13)}}},
      .quiet_on = {{{.model = "lfm2-1.2b", .args = "--device xpu --disable-radix-cache --attention-backend intel_xpu"},
                    {.model = "qwen3.5-9b", .args = "--device xpu --disable-radix-cache"}}}},
+    {.id = "HY014",
+     .field = Field::model_path,
+     .summary = "Qwen3-Next or Qwen3.5 without full_attention_interval",
+     .why =
+         "AttributeError while the model is built (TypeError for a null): SGLang's class of this configuration reads "
+         "that key alone. A checkpoint that transformers saved again has layer_types in its place.",
+     .remedies = {words("full_attention_interval in the text part of config.json, as the model has it that it was made "
+                        "of (4 for Qwen3-Next and Qwen3.5)")},
+     .source = "sglang/srt/configs/qwen3_next.py: layers_block_type",
+     .check = unplaced_attention,
+     .fires_on = {{{.model = "qwen3-next-80b-a3b",
+                    .args = "--device xpu --disable-radix-cache --tp-size 8 --json-model-override-args "
+                            "'{\"full_attention_interval\":null}'",
+                    .since = v0_5(13)}}},
+     .quiet_on = {{{.model = "qwen3-next-80b-a3b",
+                    .args = "--device xpu --disable-radix-cache --tp-size 8",
+                    .since = v0_5(13)}}}},
 };
 
 }  // namespace
