@@ -19,6 +19,7 @@
 #include "src/sources/readers/variable_file.h"
 
 namespace preflight::sources {
+#include "src/sources/xargs.h"
 namespace {
 
 // {{ name }} of a template that was not rendered, "" where there is none. No JSON text has two braces in a row.

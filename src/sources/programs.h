@@ -51,10 +51,6 @@ bool begins_with_server(const std::vector<ShellWord>& words);
 // Programs that run the command behind their own options, in an environment they leave alone: nohup, numactl, srun, …
 bool runs_its_words(std::string_view program);
 // Programs that may name a launch without starting one: echo, grep, pkill, …
-// The commands that xargs at `at` runs, where all that it reads is known; none for options that are not followed.
-std::optional<std::vector<std::vector<ShellWord>>> commands_of_xargs(const std::vector<ShellWord>& words,
-                                                                     std::size_t at,
-                                                                     const std::vector<ShellText>& input);
 bool only_speaks(std::string_view program);
 // Those of them that print their words, or their input, and do nothing else with it.
 bool only_prints(std::string_view program);
