@@ -405,6 +405,7 @@ TEST(Launches, OfOneJobAreSeveral) {
             "0;3 SGLANG_A=1;");
   EXPECT_EQ(shown("srun -n1 " + kServe + "--tp 1 : -n1 " + kServe + "--tp 2 : -n1 " + kServe + "--tp 3\n"), "1;2;3;");
   EXPECT_EQ(shown("nice " + kServe + "--tp 1 : x\n"), "x;");  // which knows no such sign
+  EXPECT_THAT(check(old, "0.5.21").out, HasSubstr("error[SH008]"));
 }
 
 TEST(Launches, NameTheProgramWhoseWordsTheyHave) {
@@ -412,6 +413,10 @@ TEST(Launches, NameTheProgramWhoseWordsTheyHave) {
   const std::string path = dir.file("a.sh", "vllm serve Qwen/Qwen3-8B\n" + kServe + "\n");
   const Json all = Json::parse(run_tool({"launches", path, "--format", "json"}).out);
   ASSERT_EQ(all.size(), 2U);
+  const std::string none = dir.file("none.sh", "python3 -m sglang.bench_two_batches --model-path Qwen/Qwen3-8B\n");
+  EXPECT_THAT(check(none, "0.5.23").out, HasSubstr("no release of SGLang known here has this module"));
+  const std::string client = dir.file("client.sh", "python3 -m sglang.bench_serving --model Qwen/Qwen3-8B\n");
+  EXPECT_THAT(check(client, "0.5.23").out, HasSubstr("0 launches checked"));
   EXPECT_EQ(all[0]["program"], "vllm");
   EXPECT_EQ(all[1]["program"], "sglang");
   EXPECT_THAT(run_tool({"launches", path}).out, HasSubstr("vLLM: Qwen/Qwen3-8B"));

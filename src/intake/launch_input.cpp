@@ -228,7 +228,7 @@ Result<Arguments> read_arguments(const LaunchInput& input) {
     return tl::make_unexpected(std::move(error));
   }
   if (const std::string why = sources::missing_module(launch->module, input.release); !why.empty())
-    return failure(why, fmt::format("{}:{}", input.command_name, launch->where.line));
+    out.notes.push_back(note("SH008", fmt::format("{}:{}: {}", input.command_name, launch->where.line, why)));
   out.read = shown_launch(*launch, input.command_name, input.release);
   out.mended = std::move(launch->mended);
   out.argv = std::move(launch->argv);

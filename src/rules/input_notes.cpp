@@ -168,6 +168,13 @@ const Rule kRules[] = {
      .source = "Compose specification; Kubernetes API; GitHub's workflow syntax; systemd.exec, podman-systemd.unit; "
                "Dockerfile reference; Nomad's job specification",
      .need = RuleNeed::kNothing},
+    {.id = "SH008",
+     .summary = "the release has no such module",
+     .why = "python -m ends with ModuleNotFoundError before SGLang reads any option: benchmarks moved into "
+            "sglang.benchmark, and their old names are gone since 0.5.21.",
+     .fix = "Run the module that the finding names, or the release that has this one.",
+     .source = "sglang/bench_*.py and sglang/benchmark/ of the releases",
+     .need = RuleNeed::kNothing},
     {.id = "VL001",
      .severity = Severity::kWarning,
      .summary = "the command starts vLLM, not SGLang",

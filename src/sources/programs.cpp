@@ -206,6 +206,8 @@ std::optional<ServerWords> of_module(std::string_view module, std::size_t first)
     if (module == other.name) return ServerWords{first, false, false, other.why};
   }
   if (const OwnOptions* own = own_options_of(module)) return ServerWords{first, false, false, {}, own};
+  if (module.starts_with("sglang.bench_") && module != "sglang.bench_serving")
+    return ServerWords{first, false, false, "no release of SGLang known here has this module (No module named …)"};
   return std::nullopt;
 }
 
