@@ -249,6 +249,7 @@ void ManifestReader::walk_map(const YamlNode& node, Around around, int depth, co
     around.name = text_of(*meta, "name");
     if (value_of(*meta, "namespace") != nullptr) around.space = text_of(*meta, "namespace");
   }
+  fields_of_pod(node, around);
   const std::string own = text_of(node, "name");
   if (!own.empty())
     around.name = around.name.empty() || around.dialect == Dialect::kWorkflow ? own : around.name + "/" + own;

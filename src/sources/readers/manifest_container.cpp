@@ -238,6 +238,7 @@ RunContext ManifestReader::place_of(const YamlNode& node, const Around& around,
     // of what stands around it
     context.image.clear();
     context.unknown.clear();
+    if (around.added) context.unknown.push_back(*around.added);
     context.defaults.reset();
   } else if (tasks_) {
     context.env.clear();

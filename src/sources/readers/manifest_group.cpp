@@ -176,6 +176,27 @@ bool ManifestReader::walk_numbered(const YamlNode& node, const Around& around, i
   return true;
 }
 
+// What fieldRef finds that stands in a Pod, or in the template of one.
+void ManifestReader::fields_of_pod(const YamlNode& node, Around& around) const {
+  if (around.dialect != Dialect::kKubernetes || at_path(&node, {"spec", "containers"}) == nullptr) return;
+  const auto told = [&](const std::string& text) {
+    return ShellText{text, std::vector<std::size_t>(text.size(), tree_.offset(node)), {}};
+  };
+  if (!around.space.empty()) around.fields.emplace("metadata.namespace", told(around.space));
+  const YamlNode* meta = value_of(node, "metadata");
+  if (!is_map(meta)) return;
+  const std::string name = text_of(*meta, "name");
+  if (text_of(node, "kind") == "Pod" && !name.empty()) around.fields.emplace("metadata.name", told(name));
+  for (const std::string list : {"labels", "annotations"}) {
+    const YamlNode* all = value_of(*meta, list.c_str());
+    if (!is_map(all)) continue;
+    for (const auto& [key, value] : all->pairs) {
+      if (is_scalar(key) && is_scalar(value))
+        around.fields.emplace(fmt::format("metadata.{}['{}']", list, key->text), told(value->text));
+    }
+  }
+}
+
 const YamlNode* ManifestReader::role_template(const YamlNode& reference) const {
   if (!is_list(role_templates_)) return nullptr;
   const auto named = std::ranges::find_if(role_templates_->items, [&](const YamlNode* one) {

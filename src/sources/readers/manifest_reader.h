@@ -157,6 +157,7 @@ class ManifestReader {
   [[nodiscard]] std::optional<Group> group_of(const YamlNode& node) const;
   [[nodiscard]] std::optional<Group> group_of_pattern(const YamlNode& pattern) const;
   [[nodiscard]] const YamlNode* role_template(const YamlNode& reference) const;
+  void fields_of_pod(const python::YamlNode& node, Around& around) const;
   void nodes_of_dynamo(const YamlNode& node, Around& around) const;
   bool walk_numbered(const YamlNode& node, const Around& around, int depth);
   void walk_group(const Group& group, const YamlNode& node, const Around& around, int depth);
