@@ -365,13 +365,38 @@ Status ShellEvaluator::source_missing(const std::vector<ShellWord>& words) {
 
 Status ShellEvaluator::source(const std::vector<ShellWord>& words) {
   if (words.size() < 2 || sets_up_tools(words[1].text)) return Status::kUnknown;
+// `path` is the file that the text is of; "" of another text.
+void ShellEvaluator::run_sourced(const ShellText& text, const std::string& path, std::size_t at) {
+  returns_.emplace_back();
+  path.empty() ? run_text(text) : run_whole(text, path, path);
+  meet_returns(Status::kUnknown, at);
+}
+
+// What keeps a text from being followed as a script; "" where nothing does.
+std::string ShellEvaluator::fault_of(const ShellText& text, std::string_view pasted) {
+  ShellParser parser(text, pasted);
+  parser.all();
+  return parser.failed() ? parser.error().message : std::string();
+}
+
+// What `source <(…)` and `source /dev/stdin` read, where it is known.
+std::optional<ShellText> ShellEvaluator::sourced_stream(const ShellCommand& command, const Node& node) {
+  constexpr std::array<std::string_view, 3> kInput = {"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"};
+  if (command.words.size() != 2 || node.words.size() != 2) return std::nullopt;
+  std::optional<ShellText> out = captured_process(node.words[1]);
+  if (std::ranges::find(kInput, command.words[1].text) != kInput.end()) {
+    if (command.input.size() == 1) out = command.input.front();
+    if (command.input.empty() && !command.reads_elsewhere) out = rest_of_input();
+  }
+  const bool nothing_known = out && !out->text.empty() && out->text.size() == out->unknowns.size();
+  return out && !nothing_known && fault_of(*out, pasted_).empty() ? out : std::nullopt;
+}
+
   if (source_missing(words) == Status::kFalse) return Status::kFalse;
   std::string path;
   std::string why;
   if (const auto text = sourced_text(words, path, why)) {
-    returns_.emplace_back();
-    path.empty() ? run_text(*text) : run_whole(*text, path, path);
-    meet_returns(Status::kUnknown, words[0].begin);
+    run_sourced(*text, path, words[0].begin);
     return Status::kUnknown;
   }
   const std::string name = !path.empty() ? path : words[1].unknowns.empty() ? words[1].text : std::string("a file");
@@ -393,11 +418,8 @@ std::optional<ShellText> ShellEvaluator::sourced_text(const std::vector<ShellWor
   if (words.size() != 2) return std::nullopt;
   auto out = text_beside(words[1], words[0].begin, path, why);
   if (!out) return std::nullopt;
-  ShellParser parser(*out, pasted_);
-  parser.all();
-  if (!parser.failed()) return out;
-  why = parser.error().message;
-  return std::nullopt;
+  why = fault_of(*out, pasted_);
+  return why.empty() ? out : std::nullopt;
 }
 
 void ShellEvaluator::evaluate(const std::vector<ShellWord>& words) {
@@ -640,7 +662,10 @@ bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std:
     return true;
   }
   if (name == "source" || name == ".") {
-    status = source(words);
+    if (const auto text = sourced_stream(command, node))
+      run_sourced(*text, {}, words[0].begin);
+    else
+      status = source(words);
     emit(command);
     return true;
   }

@@ -410,38 +410,54 @@ void ShellEvaluator::leave_out(const Node& branch) {
 // What was taken since the command began decides what runs.
 void ShellEvaluator::decide_by_taken() { add_defaults(state_.defaults, taken_); }
 
-Status ShellEvaluator::run_case(const Node& node) {
-  const Taking taking(*this, printing_ != nullptr);
-  run_substitutions(node.words.front().parts);
-  const ShellWord subject = asks_for_nothing(node.words.front()) ? ShellWord{} : expand_single(node.words.front());
-  add_defaults(state_.defaults, subject.defaults);
-  decide_by_taken();
-  bool known = subject.unknowns.empty();
-  bool falls = false;
-  bool any = false;
-  const CaseArm* taken = nullptr;
+// Whether a word matches one of the arm's patterns.
+Status ShellEvaluator::meets(const CaseArm& arm, const ShellWord& subject) {
+  if (!subject.unknowns.empty()) return Status::kUnknown;
+  Status out = Status::kFalse;
+  for (const Word& word : arm.patterns) {
+    const auto pattern = pattern_of(word.parts, false);
+    const Status here = pattern ? matches(subject.text, *pattern, choices_) : Status::kUnknown;
+    if (here == Status::kTrue) return here;
+    if (here == Status::kUnknown) out = here;
+  }
+  return out;
+}
+
+// The arms of a case that run, in their order; none where that is not known.
+std::optional<std::vector<const CaseArm*>> ShellEvaluator::arms_taken(const Node& node, const ShellWord& subject) {
+  const auto depends_on_body = [](const Word& word) {  // of an arm that runs before the pattern is looked at
+    return std::ranges::any_of(
+        word.parts, [](const Part& p) { return p.kind != Part::Kind::kText && p.kind != Part::Kind::kDecoded; });
+  };
+  std::vector<const CaseArm*> out;
+  bool looks = true;
   for (const CaseArm& arm : node.arms) {
-    falls = falls || arm.falls_through;
-    for (const Word& word : arm.patterns) {
-      const auto pattern = pattern_of(word.parts, false);
-      any = any || pattern == "*";
-      const Status here = known && pattern ? matches(subject.text, *pattern, choices_) : Status::kUnknown;
-      known = here != Status::kUnknown || taken != nullptr;
-      if (here == Status::kTrue && taken == nullptr) taken = &arm;
+    if (looks) {
+      if (!out.empty() && std::ranges::any_of(arm.patterns, depends_on_body)) return std::nullopt;
+      const Status here = meets(arm, subject);
+      if (here == Status::kUnknown) return std::nullopt;
+      if (here == Status::kFalse) continue;
     }
+    out.push_back(&arm);
+    if (arm.behind == CaseArm::Behind::kLeaves) break;
+    looks = arm.behind == CaseArm::Behind::kTestsOthers;
   }
-  if (known && !falls) {
-    for (const CaseArm& arm : node.arms) {
-      if (&arm != taken) leave_out(*arm.body);
-    }
-    return taken == nullptr ? Status::kTrue : run_node(*taken->body);
-  }
+  return out;
+}
+
+// A case of which nobody knows the arm: each may run, and where arms run into each other, several may.
+Status ShellEvaluator::run_unknown_case(const Node& node) {
+  const bool falls =
+      std::ranges::any_of(node.arms, [](const CaseArm& arm) { return arm.behind != CaseArm::Behind::kLeaves; });
   if (falls) {
     run_unknown_loop(node, "a branch", [&] {
       for (const CaseArm& arm : node.arms) run_apart(*arm.body, when_);
     });
     return Status::kUnknown;
   }
+  const bool any = std::ranges::any_of(node.arms, [&](const CaseArm& arm) {
+    return std::ranges::any_of(arm.patterns, [&](const Word& word) { return pattern_of(word.parts, false) == "*"; });
+  });
   std::optional<ShellState> met;
   const auto why = [&](const std::string& name) { return depends(name, "a branch", outer(node.begin)); };
   spend(state_.size());
@@ -461,6 +477,24 @@ Status ShellEvaluator::run_case(const Node& node) {
   if (!met) return Status::kUnknown;
   state_ = any ? std::move(*met) : joined(*met, before, why, outer(node.begin));
   return Status::kUnknown;
+}
+
+Status ShellEvaluator::run_case(const Node& node) {
+  const Taking taking(*this, printing_ != nullptr);
+  run_substitutions(node.words.front().parts);
+  const ShellWord subject = asks_for_nothing(node.words.front()) ? ShellWord{} : expand_single(node.words.front());
+  add_defaults(state_.defaults, subject.defaults);
+  decide_by_taken();
+  const auto taken = arms_taken(node, subject);
+  if (!taken) return run_unknown_case(node);
+  for (const CaseArm& arm : node.arms) {
+    if (std::ranges::find(*taken, &arm) == taken->end()) leave_out(*arm.body);
+  }
+  Status out = Status::kTrue;
+  for (const CaseArm* arm : *taken) {
+    if (!state_.ended) out = run_node(*arm->body);
+  }
+  return out;
 }
 
 void ShellEvaluator::forget(const std::set<std::string>& names, std::string_view what, std::size_t at) {

@@ -121,6 +121,9 @@ class ShellEvaluator {
   Status run_while(const Node& node);
   Status run_for(const Node& node);
   Status run_case(const Node& node);
+  Status run_unknown_case(const Node& node);
+  Status meets(const CaseArm& arm, const ShellWord& subject);
+  std::optional<std::vector<const CaseArm*>> arms_taken(const Node& node, const ShellWord& subject);
   void leave_out(const Node& branch);
   void decide_by_taken();
   bool take_no_arguments(std::size_t at);
@@ -231,6 +234,9 @@ class ShellEvaluator {
   Status source(const std::vector<ShellWord>& words);
   Status source_missing(const std::vector<ShellWord>& words);
   std::optional<ShellText> sourced_text(const std::vector<ShellWord>& words, std::string& path, std::string& why);
+  std::optional<ShellText> sourced_stream(const ShellCommand& command, const Node& node);
+  void run_sourced(const ShellText& text, const std::string& path, std::size_t at);
+  static std::string fault_of(const ShellText& text, std::string_view pasted);
   void evaluate(const std::vector<ShellWord>& words);
   void set_shell_options(const std::vector<ShellWord>& words);
   void shift(const std::vector<ShellWord>& words);

@@ -413,8 +413,10 @@ NodePtr ShellParser::case_command() {
     arm.body = list({";;", "esac"}, from);
     if (failed()) break;
     if (peek() == ';') {
-      arm.falls_through = peek(1) == '&' || peek(2) == '&';
-      at_ += peek(1) == ';' && peek(2) == '&' ? 3 : 2;
+      const bool two = peek(1) == ';';
+      if (peek(1) == '&') arm.behind = CaseArm::Behind::kRunsNext;
+      if (two && peek(2) == '&') arm.behind = CaseArm::Behind::kTestsOthers;
+      at_ += two && peek(2) == '&' ? 3 : 2;
     }
     node->arms.push_back(std::move(arm));
   }

@@ -68,9 +68,14 @@ struct Node;
 using NodePtr = std::shared_ptr<Node>;
 
 struct CaseArm {
+  enum class Behind : std::uint8_t {
+    kLeaves,      // ;;
+    kRunsNext,    // ;& the next body, whatever its patterns are
+    kTestsOthers  // ;;& the patterns behind it
+  };
   std::vector<Word> patterns;
   NodePtr body;
-  bool falls_through = false;  // ;& and ;;&
+  Behind behind = Behind::kLeaves;
 };
 
 struct Node {
