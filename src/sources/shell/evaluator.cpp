@@ -781,8 +781,8 @@ static bool assigns_in(std::string_view expression) {
   return false;
 }
 
-// Names that arithmetic may assign, where it cannot be computed.
-void ShellEvaluator::forget_math(std::string_view expression, std::size_t at) {
+// Names that arithmetic may assign, where it cannot be computed: one that is not set is asked for once.
+void ShellEvaluator::forget_math(std::string_view expression, std::size_t at, const std::string& why) {
   std::set<std::string> names;
   std::string name;
   for (const char c : std::string(expression) + " ") {
@@ -793,7 +793,10 @@ void ShellEvaluator::forget_math(std::string_view expression, std::size_t at) {
       name.clear();
     }
   }
-  if (assigns_in(expression)) forget(names, "arithmetic", at);
+  if (!assigns_in(expression)) return;
+  const bool itself = names.size() == 1 && why.starts_with(fmt::format("the variable {} is not set", *names.begin()));
+  if (itself) return set_unknown(*names.begin(), why, at);
+  forget(names, "arithmetic", at);
 }
 
 Status ShellEvaluator::run_math(const ShellText& expression, std::size_t at) {
@@ -803,7 +806,7 @@ Status ShellEvaluator::run_math(const ShellText& expression, std::size_t at) {
   const auto value = computed(expression, why);
   decide_by_taken();
   if (value) return *value != 0 ? Status::kTrue : Status::kFalse;
-  forget_math(expression.text, at);
+  forget_math(expression.text, at, why);
   return Status::kUnknown;
 }
 
@@ -839,7 +842,7 @@ Status ShellEvaluator::run_math_loop(const Node& node) {
   }
   state_ = before;
   if (!known || error_) {
-    forget_math(node.name, outer(node.begin));
+    forget_math(node.name, outer(node.begin), {});
     run_unknown_loop(node, "a loop", [&] { run_node(*node.children.front()); });
     return Status::kUnknown;
   }
@@ -904,8 +907,7 @@ Values ShellEvaluator::environment() const {
   Values out;
   for (const auto& [name, variable] : state_.variables) {
     if (!variable.exported || !variable.value || variable.value->is_array) continue;
-    const auto given = start_.given.find(name);
-    ShellText value = given != start_.given.end() ? ShellText{given->second} : variable.value->text;
+    ShellText value = is_given(name) ? ShellText{start_.given.at(name)} : variable.value->text;
     place(value);
     out.emplace(name, std::move(value));
   }

@@ -144,7 +144,7 @@ class ShellEvaluator {
   void run_apart(const Node& node, std::string when);
   Status run_math(const ShellText& expression, std::size_t at);
   Status run_math_loop(const Node& node);
-  void forget_math(std::string_view expression, std::size_t at);
+  void forget_math(std::string_view expression, std::size_t at, const std::string& why);
   Status run_words(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from);
   void run_unknown_loop(const Node& node, std::string_view what, const std::function<void()>& body);
   void run_text(const ShellText& text);
@@ -202,6 +202,7 @@ class ShellEvaluator {
   [[nodiscard]] bool is_filled_here(const std::string& name) const;
   [[nodiscard]] std::optional<std::string> separators() const;  // IFS; none where it is not known
   [[nodiscard]] std::optional<ShellText> lookup(const std::string& name) const;
+  [[nodiscard]] bool is_given(const std::string& name) const;
   [[nodiscard]] std::optional<ShellText> scalar(const std::string& name, const std::string& subscript) const;
   std::optional<ShellText> changed(const ShellText& value, const Part& part);
   std::optional<ShellText> trimmed(const ShellText& value, const Part& part);

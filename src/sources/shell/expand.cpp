@@ -145,9 +145,14 @@ std::optional<std::vector<ShellText>> ShellEvaluator::keys_of(const std::string&
   return out;
 }
 
+// --set stands for whatever a variable is set to, but for what arithmetic makes of it from there on.
+bool ShellEvaluator::is_given(const std::string& name) const {
+  return start_.given.contains(name) && !state_.counted.contains(name);
+}
+
 // A variable's or parameter's value; none where nothing sets it.
 std::optional<ShellText> ShellEvaluator::lookup(const std::string& name) const {
-  if (const auto it = start_.given.find(name); it != start_.given.end()) return ShellText{it->second};
+  if (is_given(name)) return ShellText{start_.given.at(name)};
   if (auto value = scalar(name, "")) return value;
   if (name == "0" && start_.zero && start_.zero->unknowns.empty()) return start_.zero;
   if (auto own = own_name(name)) return own;
@@ -459,7 +464,7 @@ void ShellEvaluator::expand_arithmetic(const Part& part, WordMaker& out) {
   std::string why;
   if (const auto value = computed(slice_placed(part.begin + 3, part.end - 2), why))
     return insert({std::to_string(*value)}, part, out);
-  forget_math(std::string_view(part.name).substr(3, part.name.size() - 5), outer(part.begin));
+  forget_math(std::string_view(part.name).substr(3, part.name.size() - 5), outer(part.begin), why);
   out.open();
   if (why.empty())
     why = fmt::format("arithmetic: what {} comes to is not known; give it with {}", part.name, how_to_set(part.name));
@@ -497,8 +502,11 @@ std::optional<std::int64_t> ShellEvaluator::computed(const ShellText& written, s
         return number && minus ? std::optional(static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(*number)))
                                : number;
       },
-      .assign = [&](const std::string& name,
-                    std::int64_t value) { remember(name, {.text = {std::to_string(value)}}, false, nullptr); }};
+      .assign =
+          [&](const std::string& name, std::int64_t value) {
+            if (start_.given.contains(name)) state_.counted.insert(name);
+            remember(name, {.text = {std::to_string(value)}}, false, nullptr);
+          }};
   const auto plain = with_items(text.text, [&](const std::string& name, const std::string& subscript) {
     auto value = scalar(name, subscript_of(name, subscript));
     if (value) add_defaults(taken_, value->defaults);

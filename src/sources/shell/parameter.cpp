@@ -93,7 +93,7 @@ class ShellEvaluator::Parameter {
     const std::size_t at = part_.op.starts_with(':') ? 1 : 0;
     return part_.op.size() > at && std::string_view("-=?+").find(part_.op[at]) != std::string_view::npos;
   }
-  [[nodiscard]] bool is_given() const { return shell_.start_.given.contains(part_.name); }
+  [[nodiscard]] bool is_given() const { return shell_.is_given(part_.name); }
   // That this text sets or unsets it.
   [[nodiscard]] bool is_touched() const { return shell_.state_.variables.contains(part_.name); }
   [[nodiscard]] const ShellValue* array() const {

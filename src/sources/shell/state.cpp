@@ -32,6 +32,7 @@ ShellState ShellState::after_a_turn(const ShellState& turn) const {
   if (out.folder && (!turn.folder || !same_text(*out.folder, *turn.folder))) out.folder.reset();
   out.moved = out.moved || turn.moved;
   out.touched.insert(turn.touched.begin(), turn.touched.end());
+  out.counted.insert(turn.counted.begin(), turn.counted.end());
   out.written.insert(turn.written.begin(), turn.written.end());
   std::erase_if(out.files, [&](const auto& file) {
     const auto it = turn.files.find(file.first);
@@ -144,6 +145,7 @@ ShellState joined(const ShellState& a, const ShellState& b,
     return it == b.files.end() || !same_text(it->second, file.second);
   });
   out.touched.insert(b.touched.begin(), b.touched.end());
+  out.counted.insert(b.counted.begin(), b.counted.end());
   out.written.insert(b.written.begin(), b.written.end());
   out.exported_names.insert(b.exported_names.begin(), b.exported_names.end());
   if (!out.others) out.others = b.others;

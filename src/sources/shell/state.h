@@ -41,6 +41,7 @@ struct ShellState {
   std::vector<ShellText> arguments = {};        // $1, $2, …
   bool arguments_known = false;
   bool arguments_of_start = true;                  // those that the script was started with, as they came
+  std::set<std::string> counted = {};         // given by --set, and arithmetic went on from there: i++
   bool asked_for_arguments = false;                // what runs depends on one of them already
   std::size_t sure_arguments = std::string::npos;  // so many stand where they seem to: a word behind is several or none
   TakenDefaults defaults = {};                     // that decided what runs from here on
