@@ -297,6 +297,8 @@ void ShellEvaluator::set_options(const std::vector<ShellWord>& words) {
       state_.exits_on_error = w[0] == '-';
     if (w.find('u') != std::string::npos || (option && words[i + 1].text == "nounset"))
       state_.exits_on_unset = w[0] == '-';
+    const bool files = w.find('f') != std::string::npos || (option && words[i + 1].text == "noglob");
+    if (files && state_.patterns) state_.patterns->stays = w[0] == '-';
     if (w.find('a') != std::string::npos || (option && words[i + 1].text == "allexport"))
       state_.exports_all = w[0] == '-';
     if (option) ++i;
@@ -363,8 +365,6 @@ Status ShellEvaluator::source_missing(const std::vector<ShellWord>& words) {
   return status == Status::kFalse ? status : Status::kUnknown;
 }
 
-Status ShellEvaluator::source(const std::vector<ShellWord>& words) {
-  if (words.size() < 2 || sets_up_tools(words[1].text)) return Status::kUnknown;
 // `path` is the file that the text is of; "" of another text.
 void ShellEvaluator::run_sourced(const ShellText& text, const std::string& path, std::size_t at) {
   returns_.emplace_back();
@@ -392,6 +392,8 @@ std::optional<ShellText> ShellEvaluator::sourced_stream(const ShellCommand& comm
   return out && !nothing_known && fault_of(*out, pasted_).empty() ? out : std::nullopt;
 }
 
+Status ShellEvaluator::source(const std::vector<ShellWord>& words) {
+  if (words.size() < 2 || sets_up_tools(words[1].text)) return Status::kUnknown;
   if (source_missing(words) == Status::kFalse) return Status::kFalse;
   std::string path;
   std::string why;
@@ -558,6 +560,8 @@ void ShellEvaluator::set_shell_options(const std::vector<ShellWord>& words) {
     if (w == "-s" || w == "-u") on = w == "-s";
     if (w == "lastpipe") last_pipe_ = on;
     if (w == "nocasematch") any_case_ = on;
+    if (w == "nullglob" && state_.patterns) state_.patterns->vanishes = on;
+    if (w == "failglob" && state_.patterns) state_.patterns->fails = on;
     if (w == "extglob") choices_ = on;
     if (w == "expand_aliases") expands_aliases_ = on;
   }

@@ -194,7 +194,7 @@ class ShellEvaluator {
   [[nodiscard]] bool is_unset_here(const std::string& name) const;
   std::string subscript_of(const std::string& name, const std::string& written, std::string* why = nullptr);
   std::vector<std::string> files_in(const std::string& folder, const std::string& pattern);
-  std::vector<ShellWord> files_matching(const ShellWord& word, const std::string& pattern);
+  std::optional<std::vector<ShellWord>> files_matching(const ShellWord& word, const std::string& pattern);
   // What `expression` comes to; where it is not known, `why` gets the reason when an operand has one.
   std::optional<std::int64_t> computed(const ShellText& expression, std::string& why);
   void insert(const ShellText& value, const Part& part, WordMaker& out);

@@ -568,10 +568,10 @@ std::vector<ShellWord> ShellEvaluator::expand(const Word& word) {
     maker.end_field();
     for (std::size_t i = 0; i < maker.fields.size(); ++i) {
       const auto pattern = maker.patterns.find(i);
-      auto files = pattern == maker.patterns.end() ? std::vector<ShellWord>{}
-                                                   : files_matching(pattern->second.word, pattern->second.text);
-      if (files.empty()) files.push_back(std::move(maker.fields[i]));
-      for (ShellWord& file : files) out.push_back(std::move(file));
+      auto files =
+          pattern == maker.patterns.end() ? std::nullopt : files_matching(pattern->second.word, pattern->second.text);
+      if (!files) files.emplace().push_back(std::move(maker.fields[i]));
+      for (ShellWord& file : *files) out.push_back(std::move(file));
     }
   }
   for (ShellWord& field : out) field.defaults = taken_;

@@ -200,29 +200,32 @@ std::vector<std::string> ShellEvaluator::files_in(const std::string& folder, con
   return out;
 }
 
-// The files that a pattern outside quotes becomes, where it is known what lies there and any of it matches.
-std::vector<ShellWord> ShellEvaluator::files_matching(const ShellWord& word, const std::string& pattern) {
+// The words that a pattern outside quotes becomes: files, where it is known what lies there and any of it matches;
+// where none does, itself in a shell that runs here. None: it is not known.
+std::optional<std::vector<ShellWord>> ShellEvaluator::files_matching(const ShellWord& word,
+                                                                     const std::string& pattern) {
+  const auto& rules = state_.patterns;
+  if (!rules) return std::nullopt;
+  if (rules->stays) return std::vector{word};
   const WrittenPattern parts = written_pattern(pattern);
-  if (parts.rest.find(kHole) != std::string::npos || (parts.folder == 1 && word.text.front() == '/')) return {};
+  if (parts.rest.find(kHole) != std::string::npos || (parts.folder == 1 && word.text.front() == '/'))
+    return std::nullopt;
   const bool names_folder = parts.folder > 0;
   ShellText folder = names_folder ? slice(word, 0, parts.folder - 1) : ShellText{};
   folder.defaults = taken_;
   std::string path;
   if (names_folder) {
     path = is_beside(folder) ? path_named(folder) : std::string();
-  } else if (!start_.folder.empty()) {
-    path = folder_now();
-    take_default("$PWD", start_.folder, word.begin, TakenWhy::kPlace);
-  } else if (state_.moved) {
-    const bool own = state_.folder && state_.folder->defaults && state_.folder->defaults->contains("$0");
+  } else if (state_.moved && start_.folder.empty()) {
+    const bool own = state_.folder && is_placed(*state_.folder);
     path = own ? state_.folder->text : std::string();
     if (own) add_defaults(taken_, state_.folder->defaults);
-  } else if (!start_.own_file.empty()) {
+  } else if (path = folder_now(); !path.empty()) {
     std::error_code error;
-    path = fs::path(start_.own_file).parent_path().string();
     const std::string here = fs::current_path(error).string();
-    if (error || (normal(here) != path && !files_in(here, parts.rest).empty())) return {};
-    take_default("$PWD", path, word.begin, TakenWhy::kPlace);
+    const bool other = !start_.is_here && !state_.moved && (error || normal(here) != path);
+    if (other && (error || !files_in(here, parts.rest).empty())) return std::nullopt;
+    take_default("$PWD", start_.folder.empty() ? path : start_.folder, word.begin, TakenWhy::kPlace);
   }
   const bool touched =
       path.empty() || (names_folder && is_touched(path)) ||
@@ -230,13 +233,17 @@ std::vector<ShellWord> ShellEvaluator::files_matching(const ShellWord& word, con
         return one.find(kHole) != std::string::npos || fnmatch(parts.last.c_str(), one.c_str(), 0) == 0;
       });
   std::vector<ShellWord> out;
-  for (const std::string& file : touched ? std::vector<std::string>{} : files_in(path, parts.rest)) {
-    if (!spend(file.size() + 8)) return {};
+  if (touched) return std::nullopt;
+  for (const std::string& file : files_in(path, parts.rest)) {
+    if (!spend(file.size() + 8)) return std::nullopt;
     ShellWord one{slice(word, 0, parts.folder), word.begin, word.end};
     append(one, {file, std::vector<std::size_t>(file.size(), word.begin), {}});
     out.push_back(std::move(one));
   }
-  return out.size() > limits::kBraceWords ? std::vector<ShellWord>{} : out;
+  if (out.size() > limits::kBraceWords || error_) return std::nullopt;
+  if (!out.empty()) return out;
+  if (!start_.is_here || rules->fails) return std::nullopt;  // it may lie where this is started
+  return rules->vanishes ? out : std::vector{word};
 }
 
 // -f and its kin, of files beside the script. One that is not there is told.
@@ -339,7 +346,7 @@ bool only_reads(std::string_view program) {
   constexpr std::array<std::string_view, 34> kNames = {
       "jq",      "bc",       "sort",     "uniq",     "diff",   "cat",     "grep",  "source", ".",
       "test",    "[",        "ls",       "chmod",    "chown",  "head",    "tail",  "wc",     "awk",
-      "cut",     "sort",     "echo",     "printf",   "export", "cd",      "pushd", "set",    "mkdir",
+      "cut",     "shopt",    "echo",     "printf",   "export", "cd",      "pushd", "set",    "mkdir",
       "dirname", "basename", "realpath", "readlink", "stat",   "command", "exit"};
   return std::ranges::find(kNames, program) != kNames.end();
 }

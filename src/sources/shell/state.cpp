@@ -28,11 +28,12 @@ void ShellState::set(const std::string& name, ShellValue value) {
 ShellState ShellState::after_a_turn(const ShellState& turn) const {
   ShellState out = *this;
   if (!out.others) out.others = turn.others;
+  if (turn.patterns != out.patterns) out.patterns.reset();
   if (turn.moved && !out.moved) out.folder.reset();
   if (out.folder && (!turn.folder || !same_text(*out.folder, *turn.folder))) out.folder.reset();
   out.moved = out.moved || turn.moved;
-  out.touched.insert(turn.touched.begin(), turn.touched.end());
   out.counted.insert(turn.counted.begin(), turn.counted.end());
+  out.touched.insert(turn.touched.begin(), turn.touched.end());
   out.written.insert(turn.written.begin(), turn.written.end());
   std::erase_if(out.files, [&](const auto& file) {
     const auto it = turn.files.find(file.first);
@@ -144,8 +145,8 @@ ShellState joined(const ShellState& a, const ShellState& b,
     const auto it = b.files.find(file.first);
     return it == b.files.end() || !same_text(it->second, file.second);
   });
-  out.touched.insert(b.touched.begin(), b.touched.end());
   out.counted.insert(b.counted.begin(), b.counted.end());
+  out.touched.insert(b.touched.begin(), b.touched.end());
   out.written.insert(b.written.begin(), b.written.end());
   out.exported_names.insert(b.exported_names.begin(), b.exported_names.end());
   if (!out.others) out.others = b.others;
@@ -154,6 +155,7 @@ ShellState joined(const ShellState& a, const ShellState& b,
   const bool same_folder = a.folder && b.folder && same_text(*a.folder, *b.folder);
   if (!same_folder) out.folder.reset();
   if (a.pushed.size() != b.pushed.size() || !same_folder) out.pushed.clear();
+  if (a.patterns != b.patterns) out.patterns.reset();
   out.exits_on_error = a.exits_on_error && b.exits_on_error;
   out.exits_on_unset = a.exits_on_unset || b.exits_on_unset;
   if (a.fails != b.fails) out.fails.reset();

@@ -31,8 +31,17 @@ struct ShellVariable {
       {};  // "-i", "-A" and its kin of declare, "readonly": what an assignment gives is another question
 };
 
+// What becomes of a pattern outside quotes.
+struct PatternRules {
+  bool stays = false;     // set -f
+  bool vanishes = false;  // nullglob: where it matches nothing
+  bool fails = false;     // failglob
+  bool operator==(const PatternRules&) const = default;
+};
+
 struct ShellState {
   std::map<std::string, ShellVariable> variables = {};
+  std::set<std::string> counted = {};         // given by --set, and arithmetic went on from there: i++
   std::set<std::string> exported_names = {};  // `export NAME` of one that has no value yet
   std::map<std::string, NodePtr> functions = {};
   std::map<std::string, ShellText> files = {};  // that here-documents wrote
@@ -41,7 +50,6 @@ struct ShellState {
   std::vector<ShellText> arguments = {};        // $1, $2, …
   bool arguments_known = false;
   bool arguments_of_start = true;                  // those that the script was started with, as they came
-  std::set<std::string> counted = {};         // given by --set, and arithmetic went on from there: i++
   bool asked_for_arguments = false;                // what runs depends on one of them already
   std::size_t sure_arguments = std::string::npos;  // so many stand where they seem to: a word behind is several or none
   TakenDefaults defaults = {};                     // that decided what runs from here on
@@ -51,13 +59,14 @@ struct ShellState {
   bool moved = false;                                                  // cd: a path is one from elsewhere
   std::optional<ShellText> folder = {};                                // that cd went to; none: not known
   std::vector<std::pair<bool, std::optional<ShellText>>> pushed = {};  // pushd: both of them, before it
-  bool ended = false;              // nothing behind runs: exit, exec, return, break, continue
-  bool replaced = false;           // by exec: no trap runs
-  int leaves = 0;                  // so many loops: break N, continue N
-  bool goes_on = false;            // continue
-  std::optional<bool> fails = {};  // what return said
-  bool exits_on_error = false;     // set -e
-  bool exits_on_unset = false;     // set -u
+  bool ended = false;                                     // nothing behind runs: exit, exec, return, break, continue
+  bool replaced = false;                                  // by exec: no trap runs
+  int leaves = 0;                                         // so many loops: break N, continue N
+  bool goes_on = false;                                   // continue
+  std::optional<bool> fails = {};                         // what return said
+  bool exits_on_error = false;                            // set -e
+  bool exits_on_unset = false;                            // set -u
+  std::optional<PatternRules> patterns = PatternRules{};  // none: not known
   // What may have ended the text before this point, and by how many functions around: 0 ends it all. `end` is what
   // did, where it has ended.
   std::map<std::string, std::size_t> may_end = {};
