@@ -60,6 +60,95 @@ TEST(Launches, TellWhatAFileNamesBesideThem) {
 }
 
 // A script that runs another one: followed, told with its reason, or named where it is not here.
+// What a script runs in another folder is taken from beside the script, and that is told.
+TEST(Launches, OfAScriptThatIsRunFromAnotherFolder) {
+  const TemporaryDirectory dir;
+  dir.file("deploy/run.sh", ". ./env.sh\n" + kServe + "--tp $TP\n");
+  dir.file("deploy/env.sh", "TP=4\n");
+  dir.file("env.sh", "TP=8\n");
+  std::filesystem::permissions(dir.path() + "/deploy/run.sh", std::filesystem::perms::owner_all);
+  const auto read = [&](const std::string& text) {
+    return Json::parse(run_tool({"launches", dir.file("a.sh", text), "--format", "json"}).out);
+  };
+  for (const char* text :
+       {"cd deploy && ./run.sh", "bash -c 'cd deploy; ./run.sh'", "(cd deploy && bash run.sh)",
+        "pushd deploy; ./run.sh; popd", "cd \"$(dirname \"$0\")\"; bash -c 'cd deploy; bash run.sh'"}) {
+    const Json all = read(text);
+    ASSERT_EQ(all.size(), 1U) << text << all.dump();
+    EXPECT_EQ(all[0]["argv"][3], "4") << text;
+    EXPECT_TRUE(all[0]["unknown"].empty()) << text;
+    EXPECT_EQ(all[0]["defaults"][0]["name"], "$PWD") << text;
+  }
+  for (const char* text : {"deploy/run.sh", "bash deploy/run.sh", "bash -c ./deploy/run.sh"})
+    EXPECT_EQ(read(text)[0]["argv"][3], "8") << text;
+  for (const char* text : {"cd $X; ./run.sh", "cd none; ./run.sh", "cd /; ./run.sh"})
+    EXPECT_THAT(run_tool({"launches", dir.file("a.sh", text)}).out + run_tool({"launches", dir.file("a.sh", text)}).err,
+                HasSubstr("./run.sh is run here, and not read"))
+        << text;
+}
+
+// A program that a script runs is told once, as that starts it; one of two of its name, not at all.
+TEST(Launches, OfAProgramThatAScriptRuns) {
+  const TemporaryDirectory dir;
+  const std::string program =
+      "import argparse, sglang as sgl\np = argparse.ArgumentParser(); p.add_argument('--tp', type=int, default=1)\n"
+      "sgl.Engine(model_path='m', tp_size=p.parse_args().tp)\n";
+  dir.file("s/serve.py", program);
+  dir.file("s/run.sh", "python3 serve.py --tp 4\n");
+  const auto read = [&](const std::string& folder, const std::string& path) {
+    return run_command_line("cd " + dir.path() + folder + " && xpu-preflight launches --format json " + path);
+  };
+  const Json all = Json::parse(read("", "s").out);
+  ASSERT_EQ(all.size(), 1U) << all.dump();
+  EXPECT_EQ(all[0]["argv"], Json::parse(R"(["--model-path", "m", "--tp-size", "4"])"));
+  EXPECT_EQ(all[0]["source"]["file"], "s/run.sh");
+  dir.file("serve.py", program);
+  const std::string both = dir.file("s/both.sh", "python3 serve.py --tp 4\n" + kServe + "\n");
+  EXPECT_THAT(
+      read("", "s/both.sh").out,
+      HasSubstr("serve.py is run here and not followed (another file of this name lies in the working directory"));
+  EXPECT_EQ(Json::parse(read("/s", "both.sh").out).size(), 2U);
+}
+
+// What a program reads from files is known where they lie beside it, and it wrote none of them.
+TEST(Launches, OfAProgramThatReadsItsSettingsFromFiles) {
+  const TemporaryDirectory dir;
+  dir.file("c.json", R"({"model": "m", "tp": 2})");
+  dir.file("c.yaml", "server: {model: m, tp: 2, nested: &a [1, *a]}\n");
+  dir.file("c.toml", "[server]\nmodel = 'm'\ntp = 2\n");
+  const auto told = [&](const std::string& text) {
+    const std::string path = dir.file("serve.py", "import json, os, subprocess, yaml, sglang as sgl\n" + text);
+    const Json all = Json::parse(run_tool({"launches", path, "--format", "json"}).out);
+    if (!all.is_array() || all.empty()) return "none: " + all.dump();
+    return all[0]["unknown"].empty() ? all[0]["argv"].dump() + all[0]["defaults"].dump() : std::string("unknown");
+  };
+  const std::string engine = "sgl.Engine(model_path=c['model'], tp_size=c['tp'])\n";
+  const std::string known = R"(["--model-path","m","--tp-size","2"])";
+  for (const std::string load :
+       {"c = json.load(open('c.json'))\n", "c = json.loads(open('c.json').read())\n",
+        "with open('./c.json') as f: c = json.load(f)\n", "c = yaml.safe_load(open('c.yaml'))['server']\n",
+        "if os.path.exists('c.json'): c = json.load(open('c.json'))\n"}) {
+    EXPECT_THAT(told(load + engine), StartsWith(known)) << load;
+    EXPECT_THAT(told(load + engine), HasSubstr("$PWD")) << load;
+  }
+  for (const std::string load :
+       {"import pathlib\nc = json.loads((pathlib.Path(__file__).parent / 'c.json').read_text())\n",
+        "c = yaml.full_load(open(os.path.join(os.path.dirname(__file__), 'c.yaml')))['server']\n"}) {
+    EXPECT_THAT(told(load + engine), StartsWith(known)) << load;
+    EXPECT_THAT(told(load + engine), Not(HasSubstr("$PWD"))) << load;
+  }
+  const std::string load = "c = json.load(open('c.json'))\n";
+  for (const std::string before : {"os.chdir('x')\n", "open('c.json', 'w').write('{}')\n",
+                                   "subprocess.run(['cp', 'a', 'c.json'])\n", "os.system('cp a c.json')\n",
+                                   "import shutil; shutil.copy('a', './c.json')\n", "open(os.environ['X'], 'a')\n"}) {
+    EXPECT_EQ(told(before + load + engine), "unknown") << before;
+  }
+  EXPECT_EQ(told("c = json.load(open('none.json'))\n" + engine), "unknown");
+  EXPECT_EQ(told("c = json.load(open('/c.json'))\n" + engine), "unknown");
+  dir.file("c.json", "{");
+  EXPECT_EQ(told(load + engine), "unknown");
+}
+
 TEST(Launches, OfAScriptThatAnotherOneRuns) {
   const TemporaryDirectory dir;
   dir.file("start.sh", kServe + "--port $1 --tp ${TP:-1}\n");

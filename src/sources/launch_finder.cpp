@@ -776,7 +776,7 @@ void LaunchFinder::shell(const std::vector<ShellWord>& words, std::size_t at, co
   const auto inner = shell_script(words, at);
   if (!inner) {
     const bool reads_input = at + 1 >= words.size() || words[at + 1].text.starts_with('-');
-    const bool typed = !context.folder.empty() && !unknown_program_;  // a command that is started here
+    const bool typed = !context.folder.empty() && context.file.empty() && !unknown_program_;  // started here
     if (!reads_input && typed) unknown_program_ = Unknown{0, unread_script(words[at + 1]), words[at + 1].begin};
     if (!reads_input && !typed) runs_unread(words[at + 1]);
     RunContext inside = context;

@@ -938,7 +938,7 @@ Status ShellEvaluator::emit(ShellCommand& command) {
            command.begin);
     }
   }
-  if (!start_.folder.empty()) command.folder = folder_now();
+  command.folder = folder_now();
   add_defaults(command.defaults, state_.defaults);
   const bool wants = start_.wants_environment(command);
   if (wants) spend(4 * state_.variables.size());

@@ -234,10 +234,10 @@ class ShellEvaluator {
   void set_options(const std::vector<ShellWord>& words);
   Status source(const std::vector<ShellWord>& words);
   Status source_missing(const std::vector<ShellWord>& words);
-  std::optional<ShellText> sourced_text(const std::vector<ShellWord>& words, std::string& path, std::string& why);
   std::optional<ShellText> sourced_stream(const ShellCommand& command, const Node& node);
   void run_sourced(const ShellText& text, const std::string& path, std::size_t at);
   static std::string fault_of(const ShellText& text, std::string_view pasted);
+  std::optional<ShellText> sourced_text(const std::vector<ShellWord>& words, std::string& path, std::string& why);
   void evaluate(const std::vector<ShellWord>& words);
   void set_shell_options(const std::vector<ShellWord>& words);
   void shift(const std::vector<ShellWord>& words);
@@ -281,6 +281,7 @@ class ShellEvaluator {
   static std::optional<bool> same_place(const ShellText& a, const ShellText& b);
   std::string path_named(const ShellText& word);
   [[nodiscard]] bool is_beside(const ShellText& word) const;
+  [[nodiscard]] bool lies_twice(const ShellText& word) const;
   Status file_test(char letter, const ShellText& word);
   Status change_folder(const std::vector<ShellWord>& words);
   std::optional<ShellText> printed_place(const std::vector<ShellWord>& words);

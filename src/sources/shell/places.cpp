@@ -16,7 +16,6 @@
 #include "src/sources/container_command.h"
 #include "src/sources/programs.h"
 #include "src/sources/shell/evaluator.h"
-#include "src/sources/shell/parser.h"
 #include "src/sources/shell/script_word.h"
 
 namespace preflight::sources {
@@ -161,18 +160,21 @@ std::string ShellEvaluator::path_named(const ShellText& word) {
     add_defaults(taken_, state_.folder->defaults);
     return normal(state_.folder->text + "/" + word.text);
   }
-  if (!start_.folder.empty()) {
-    take_default("$PWD", start_.folder, word.origin.empty() ? 0 : word.origin.front(), TakenWhy::kPlace);
-    return normal(start_.folder + "/" + word.text);
+  const std::string own = folder_now();
+  if (own.empty()) return {};
+  const std::string beside = normal(fs::path(own) / word.text);
+  if (!start_.is_here) {
+    std::error_code error;
+    const fs::path here = fs::absolute(word.text, error);
+    if (error || (normal(here) != beside && fs::exists(here, error))) return {};  // which of the two is meant?
   }
-  if (start_.own_file.empty()) return {};
-  const fs::path own = fs::path(start_.own_file).parent_path();
-  const std::string beside = normal(own / word.text);
-  std::error_code error;
-  const fs::path here = fs::absolute(word.text, error);
-  if (error || (normal(here) != beside && fs::exists(here, error))) return {};  // which of the two is meant?
-  take_default("$PWD", own.string(), word.origin.empty() ? 0 : word.origin.front(), TakenWhy::kPlace);
+  take_default("$PWD", own, word.origin.empty() ? 0 : word.origin.front(), TakenWhy::kPlace);
   return beside;
+}
+
+// Whether a folder was made of where the script stands: of its own name, or of where it is taken to be started.
+static bool is_placed(const ShellText& folder) {
+  return folder.defaults != nullptr && (folder.defaults->contains("$0") || folder.defaults->contains("$PWD"));
 }
 
 // Whether a path leads to where the script stands, so that what lies there is known.
@@ -183,7 +185,7 @@ bool ShellEvaluator::is_beside(const ShellText& word) const {
   if (!start_.folder.empty() && by_name && (!state_.moved || state_.folder)) return true;
   if (start_.own_file.empty()) return false;
   if (!word.unknowns.empty() || is_own(word)) return true;
-  return by_name && (!state_.moved || (state_.folder && is_own(*state_.folder)));
+  return by_name && (!state_.moved || (state_.folder && is_placed(*state_.folder)));
 }
 
 // What lies in a folder and matches, within the steps that are left.
@@ -282,15 +284,17 @@ Status ShellEvaluator::change_folder(const std::vector<ShellWord>& words) {
   const ShellWord* to = operand(words, name == "cd" ? "LPe@" : "");
   const bool physical = std::ranges::any_of(words, [](const ShellWord& w) { return w.text == "-P"; });
   std::string path;
+  TakenDefaults defaults = to == nullptr ? nullptr : to->defaults;
   {
     const Taking taking(*this, false);
     const bool plain = to != nullptr && !to->text.empty() && to->text != "-" && !to->text.starts_with('+');
-    const bool from_start =
-        plain && to->unknowns.empty() && to->text.front() != '/' && !state_.moved && start_.folder.empty();
-    if (plain && !from_start) path = path_named(*to);
+    if (plain) path = path_named(*to);
+    // Of a script that is started in a folder that is not known: only what lies beside it is taken to be meant.
+    const bool from_start = !state_.moved && taken_ != nullptr && taken_->contains("$PWD");
+    if (from_start && start_.folder.empty() && !is_folder(path)) path.clear();
+    if (from_start) add_defaults(defaults, taken_);
   }
   if (name == "pushd") state_.pushed.emplace_back(state_.moved, state_.folder);
-  TakenDefaults defaults = to == nullptr ? nullptr : to->defaults;
   if (state_.folder) add_defaults(defaults, state_.folder->defaults);
   if (physical && !path.empty()) path = real(path);
   state_.moved = true;
@@ -388,6 +392,16 @@ bool ShellEvaluator::may_be(std::string_view written, std::string_view name) {
          name.ends_with(behind);
 }
 
+// Whether a name may mean a file beside the script as well as one where we are.
+bool ShellEvaluator::lies_twice(const ShellText& word) const {
+  const bool by_name = word.unknowns.empty() && !word.text.empty() && word.text.front() != '/';
+  const std::string folder = folder_now();
+  std::error_code error;
+  return by_name && !start_.is_here && !state_.moved && !folder.empty() &&
+         fs::is_regular_file(fs::path(folder) / word.text, error) &&
+         fs::is_regular_file(fs::absolute(word.text, error), error);
+}
+
 std::optional<ShellText> ShellEvaluator::text_beside(const ShellWord& word, std::size_t at, std::string& path) {
   std::string why;
   return text_beside(word, at, path, why);
@@ -399,6 +413,11 @@ std::optional<ShellText> ShellEvaluator::text_beside(const ShellWord& word, std:
                                                      std::string& why) {
   if (!start_.file_beside) return std::nullopt;
   if (is_beside(word)) path = path_named(word);
+  if (path.empty() && lies_twice(word)) {
+    path = normal(fs::path(folder_now()) / word.text);
+    why = "another file of this name lies in the working directory";
+    return std::nullopt;
+  }
   if (!path.empty() && is_touched(path)) {
     why = "this script writes it";
     return std::nullopt;
@@ -419,20 +438,48 @@ std::optional<ShellText> ShellEvaluator::text_beside(const ShellWord& word, std:
   return out;
 }
 
-std::optional<std::size_t> script_word(const std::vector<ShellWord>& words) {
+namespace {
+
+bool has_folder(const ShellWord& word) { return word.text.find('/') != std::string::npos; }
+
+// Programs that run their words as they stand.
+bool is_around(const ShellWord& word) {
   constexpr std::array<std::string_view, 16> kAround = {"exec",   "nohup",     "time", "timeout", "nice",    "setsid",
                                                         "stdbuf", "numactl",   "env",  "sudo",    "taskset", "ionice",
                                                         "tini",   "dumb-init", "gosu", "su-exec"};
-  const auto has_folder = [](const ShellWord& word) { return word.text.find('/') != std::string::npos; };
-  const std::string_view front = base_name(words.front().text);
-  if (!is_shell(front) && std::ranges::find(kAround, front) == kAround.end())
-    return has_folder(words.front()) ? std::optional<std::size_t>(0) : std::nullopt;
+  return std::ranges::find(kAround, base_name(word.text)) != kAround.end();
+}
+
+// Index of the program behind them: `exec nohup PROGRAM`.
+std::size_t behind_wrappers(const std::vector<ShellWord>& words) {
   std::size_t program = 0;
-  while (std::ranges::find(kAround, base_name(words[program].text)) != kAround.end()) {
+  while (is_around(words[program])) {
     const auto next = program_between(words, program, words.size());
     if (!next || *next <= program) break;
     program = *next;
   }
+  return program;
+}
+
+// Index of the file that an interpreter of Python runs.
+std::optional<std::size_t> program_word(const std::vector<ShellWord>& words) {
+  const std::size_t python = behind_wrappers(words);
+  if (!base_name(words[python].text).starts_with("python") || server_at(words, python)) return std::nullopt;
+  for (std::size_t i = python + 1; i < words.size(); ++i) {
+    const std::string& w = words[i].text;
+    if (!w.starts_with('-')) return w.ends_with(".py") ? std::optional(i) : std::nullopt;
+    if (w.find_first_of("mc", 1) != std::string::npos || w.starts_with("--")) return std::nullopt;
+    if (w == "-W" || w == "-X") ++i;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::size_t> script_word(const std::vector<ShellWord>& words) {
+  if (!is_shell(words.front().text) && !is_around(words.front()))
+    return has_folder(words.front()) ? std::optional<std::size_t>(0) : std::nullopt;
+  const std::size_t program = behind_wrappers(words);
   if (program > 0 && has_folder(words[program]) && !is_shell(words[program].text)) return program;
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
     if (!words[i].unknowns.empty() || !is_shell(words[i].text)) continue;
@@ -447,18 +494,17 @@ std::optional<std::size_t> script_word(const std::vector<ShellWord>& words) {
 
 namespace {
 
-// Whether a file that is run by its name is a shell's.
-bool is_shells(const std::string& text, const std::string& path) {
-  if (!text.starts_with("#!")) return path.ends_with(".sh");
+// The interpreter of a file that is run by its name: of its first line, else by what its name says. "" where none does.
+std::string interpreter_of(const std::string& text, const std::string& path) {
+  if (!text.starts_with("#!")) return path.ends_with(".sh") ? "sh" : "";
   std::string_view first = std::string_view(text).substr(2, text.find('\n') - 2);
   while (!first.empty()) {  // #!/bin/bash -e, #!/usr/bin/env -S bash -e
     first.remove_prefix(std::min(first.find_first_not_of(" \t\r"), first.size()));
     const std::string_view word = first.substr(0, first.find_first_of(" \t\r"));
-    if (is_shell(word)) return true;
-    if (base_name(word) != "env" && !word.starts_with('-')) return false;
+    if (base_name(word) != "env" && !word.starts_with('-')) return std::string(base_name(word));
     first.remove_prefix(word.size());
   }
-  return false;
+  return {};
 }
 
 }  // namespace
@@ -494,7 +540,8 @@ void ShellEvaluator::run_beside(ShellCommand& command) {
   const bool placed = !start_.own_file.empty() || !start_.folder.empty() || start_.is_here;
   if (!start_.file_beside || !placed || state_.others) return;
   find_on_path(command);
-  const auto at = script_word(command.words);
+  const auto program = program_word(command.words);
+  const auto at = program ? program : script_word(command.words);
   // What is known by its name is known, though its file may be a script.
   if (at && (server_at(command.words, *at) || runs_its_words(command.words[*at].text))) return;
   if (!at || command.words[*at].several || state_.files.contains(command.words[*at].text)) return;
@@ -503,15 +550,12 @@ void ShellEvaluator::run_beside(ShellCommand& command) {
   auto text = text_beside(command.words[*at], command.begin, path, why);
   if (path == start_.own_file || (!text && why.empty())) return;
   if (text && !spend(text->text.size())) return;
-  const bool by_name = *at == 0 || !is_shell(command.words[*at - 1].text);
-  if (text && by_name && !is_shells(text->text, path)) return;
-  if (start_.folder.empty() && !start_.is_here && text && fs::path(path).parent_path().string() != folder_now())
-    why = "it is run from another folder than its own";
-  if (text && why.empty()) {
-    ShellParser parser(*text, pasted_);
-    parser.all();
-    if (parser.failed()) why = parser.error().message;
-  }
+  const bool by_name = !program && (*at == 0 || !is_shell(command.words[*at - 1].text));
+  const std::string interpreter = text && by_name ? interpreter_of(text->text, path) : std::string();
+  const bool python = program || interpreter.starts_with("python");
+  if (text && by_name && !python && !is_shell(interpreter)) return;
+  if (text && !python && folder_now().empty()) why = "the folder that it is run in is not known";
+  if (text && !python && why.empty()) why = fault_of(*text, pasted_);
   if (!why.empty()) {
     std::error_code error;
     if (fs::exists(path, error))
@@ -525,6 +569,7 @@ void ShellEvaluator::run_beside(ShellCommand& command) {
   static_cast<ShellText&>(command.words[*at]) = std::move(name);
   command.file = std::move(text);
   command.file_word = *at;
+  if (python) command.file_use = ShellCommand::FileUse::kProgram;
 }
 
 // With the script's folder written out where a path begins with it.
