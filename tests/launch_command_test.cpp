@@ -159,6 +159,15 @@ TEST(LaunchCommand, RefusesByNameWhatItCannotKnow) {
       {"ssh host sglang serve --x \\$TP", "the variable TP"},
       {"./wrap.sh sglang serve --x", "./wrap.sh is a program that is not known here"},
       {"cat f | xargs sglang serve --x", "xargs adds arguments"},
+      {"cat f | xargs -I{} sglang serve --x {}", "xargs puts what it reads in the place of {}: it is not known here"},
+      {"echo $M | xargs -I@ sglang serve --x @", "xargs puts what it reads in the place of @: the variable M"},
+      {"echo a | xargs -p sglang serve --x", "xargs adds arguments"},
+      {"sglang serve --x '<org>/m'", "<org> is a placeholder"},
+      {"sglang serve '--x=http://<host>:80'", "<host> is a placeholder"},
+      {"sglang serve --x YOUR_MODEL", "YOUR_MODEL is a placeholder"},
+      {"sglang serve --x=a/your-model", "your-model is a placeholder"},
+      {"sglang serve --x '***'", "*** stands for what somebody hid"},
+      {"SGLANG_X='<value>' sglang serve --x 1", "<value> is a placeholder"},
       {"export SGLANG_A=1; sudo sglang serve --x", "sudo hands SGLANG_A over only where"},
       {"docker run lmsysorg/sglang --model-path m", "the image's own entry point"},
       {"python -m dynamo.sglang --model-path m --of-tomorrow 3", "--of-tomorrow is no option of SGLang"},
@@ -170,6 +179,16 @@ TEST(LaunchCommand, RefusesByNameWhatItCannotKnow) {
     const auto launch = find_launch(text, {});
     ASSERT_FALSE(launch) << text;
     EXPECT_NE(launch.error().text().find(expected), std::string::npos) << launch.error().text();
+  }
+}
+
+// What looks like one and is a value, or decides nothing.
+TEST(LaunchCommand, TakesForAPlaceholderOnlyWhatIsOne) {
+  for (const char* word : {"--api-key '***'", "--api-key='<key>'", "--served-model-name your-model", "'a<b>c'", "'**'",
+                           "'<|im_end|>'", "'</s>'", "'<>'", "'{\"a\": \"<think>\"}'", "your_", "yours-model",
+                           "--chat-template '<s>'", "'a/*b'", "'1 <x> 2'"}) {
+    const auto launch = find_launch(std::string("sglang serve --model m --x ") + word, {});
+    EXPECT_TRUE(launch && launch->unknown.empty()) << word << (launch ? "" : launch.error().text());
   }
 }
 
@@ -196,6 +215,11 @@ TEST(LaunchCommand, TakesVariablesFromTheCaller) {
   const auto launch = find_launch("docker run i sh -c \"python -m sglang.launch_server --model \\$M\"", {{"M", "/m"}});
   ASSERT_TRUE(launch) << launch.error().text();
   EXPECT_EQ(launch->argv, (std::vector<std::string>{"--model", "/m"}));
+  // What arithmetic makes of it counts from there on.
+  const auto counted = find_launches("sglang serve --port 3000$((i++)) --x $i; sglang serve --x ${i:-7}", {{"i", "1"}});
+  ASSERT_TRUE(counted) << counted.error().text();
+  EXPECT_EQ((*counted)[0].argv, (std::vector<std::string>{"--port", "30001", "--x", "2"}));
+  EXPECT_EQ((*counted)[1].argv, (std::vector<std::string>{"--x", "2"}));
 }
 
 TEST(LaunchCommand, TakesWhatASubstitutionPrintsFromTheCaller) {

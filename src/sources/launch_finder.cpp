@@ -14,6 +14,7 @@
 #include "src/sources/file_steps.h"
 #include "src/sources/image_tag.h"
 #include "src/sources/mentions.h"
+#include "src/sources/placeholders.h"
 #include "src/sources/programs.h"
 #include "src/sources/readers/readers.h"
 #include "src/sources/readers/variable_file.h"
@@ -815,7 +816,8 @@ void LaunchFinder::read_from_input(const ShellWord& program, const std::vector<S
 // The image that a container has, or that the one named here was started with.
 void LaunchFinder::take_image(const ContainerRun& run, const ShellWord& image, RunContext& context) {
   if (run.own_entrypoint) {
-    context.image = image.unknowns.empty() ? image.text : std::string();
+    const bool known = image.unknowns.empty() && why_placeholder(image.text).empty();
+    context.image = known ? image.text : std::string();
     if (!image.unknowns.empty() && image.text.find("sglang") != std::string::npos)
       context.unknown.push_back({image.unknowns.front().message, image.unknowns.front().offset, {}});
     if (!run.name.empty()) containers_[run.name] = {context.image, context.env, context.host};
@@ -955,10 +957,15 @@ void LaunchFinder::take_server(const std::vector<ShellWord>& words, std::size_t 
     where.argv_index = static_cast<int>(launch.argv.size());
     const LineColumn at = place(words[i].begin);
     where.line = at.line;
+    const std::string placeholder =
+        chat ? std::string() : why_placeholder(words[i].text, i > 0 ? words[i - 1].text : std::string());
+    if (!placeholder.empty()) add_unknown(placeholder, words[i].begin, launch);
     where.column = at.column;
     launch.positions.push_back(where);
     launch.spans.push_back({words[i].begin, words[i].end});
     launch.argv.push_back(words[i].text);
+    const std::string hidden = facts::judges_by(name) ? why_placeholder(value.text) : std::string();
+    if (!hidden.empty()) add_unknown(hidden, value.origin.empty() ? 0 : value.origin.front(), launch);
   }
   launch.notes = std::exchange(notes_, {});  // what was said on the way to it
   found_.push_back(std::move(launch));

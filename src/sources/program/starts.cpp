@@ -6,21 +6,13 @@
 #include <fmt/format.h>
 
 #include "src/sources/container_command.h"
+#include "src/sources/placeholders.h"
 #include "src/sources/program/follower.h"
 
 namespace preflight::sources::program {
 namespace {
 
 using Kind = Val::Kind;
-
-// "<checkpoint_path>", as pages write what their reader puts in.
-bool is_placeholder(std::string_view word) {
-  if (word.size() < 3 || !word.starts_with('<') || !word.ends_with('>')) return false;
-  const std::string_view name = word.substr(1, word.size() - 2);
-  return std::ranges::all_of(name, [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == ' ';
-  });
-}
 
 template <std::size_t N>
 bool is_one_of(std::string_view word, const std::array<std::string_view, N>& list) {
@@ -85,10 +77,12 @@ void Follower::add_word(const Val& value, std::vector<ShellWord>& out, RunContex
   const Val v = value.is(Kind::kNative) ? str(value, value.begin) : value;
   const std::size_t at = v.begin;
   const bool path = v.is(Kind::kInstance) && v.object->name == "pathlib.Path";
+  const std::string before = out.empty() ? std::string() : out.back().text;
   if (v.is(Kind::kUnknown)) {
     out.push_back(word(hole(v, at), v, at));
-  } else if (v.known_text() && is_placeholder(v.text->text)) {
-    out.push_back(word(unknown_text(v.text->text + " is a placeholder: put the value in its place", at), v, at));
+  } else if (const std::string why = v.known_text() ? why_placeholder(v.text->text, before) : std::string();
+             !why.empty()) {
+    out.push_back(word(unknown_text(why, at), v, at));
   } else if (v.is(Kind::kText) || path || !texts_alone) {
     out.push_back(word(text_or_hole(v, at), v, at));
   } else {
