@@ -564,11 +564,16 @@ Val Follower::lost_attribute(const std::string& why, const std::string& name, co
   return given_or(std::move(out), name);
 }
 
-// Actors and deployments: f.remote(…) and D.bind(…) are calls that Ray's workers make.
-static bool handed_to_ray(const Object* object, std::string_view name) {
-  const std::string& by = object->altered;
-  return (name == "remote" || name == "bind" || name == "options") &&
-         (by.starts_with("ray.remote") || by.starts_with("serve.deployment"));
+// Actors and deployments: f.remote(…) and D.bind(…) are calls that Ray's workers make, and options(…) gives the same
+// function or class; so it is with an actor's methods.
+std::optional<Val> Follower::handed_to_ray(const Val& base, std::string_view name) {
+  const auto is_rays = [](const Object* object) {
+    return object != nullptr &&
+           (object->altered.starts_with("ray.remote") || object->altered.starts_with("serve.deployment"));
+  };
+  if (!is_rays(base.object) && !(base.is(Val::Kind::kFunction) && is_rays(base.object->of))) return std::nullopt;
+  if (name == "remote" || name == "bind") return base;
+  return name == "options" ? std::optional(method("ray.options", base)) : std::nullopt;
 }
 
 Val Follower::attribute(const Val& base, const std::string& name, const Expr& e) {
@@ -579,9 +584,7 @@ Val Follower::attribute(const Val& base, const std::string& name, const Expr& e)
       if (name == "__name__") return text(base.object->name, e.begin);
       bool open = false;
       const Val* member = class_member(base.object, name, open);
-      if (member == nullptr && handed_to_ray(base.object, name)) return base;
-      if (member == nullptr && name == "options" && handed_to_ray(base.object, "remote"))
-        return method("ray.options", base);
+      if (auto rays = member == nullptr ? handed_to_ray(base, name) : std::nullopt) return *rays;
       if (member == nullptr) return name == "__dict__" ? names_of(base) : unclear(e);
       if (open && !member->is(Val::Kind::kFunction))
         return lost_attribute(fmt::format("{} may be set by what is not known here", name), name, e);
@@ -623,9 +626,7 @@ Val Follower::attribute(const Val& base, const std::string& name, const Expr& e)
       const auto it = base.object->now.names.find(name);
       if (it != base.object->now.names.end()) return it->second;
       if (name == "__name__") return text(base.object->name, e.begin);
-      if (handed_to_ray(base.object, name) || (base.object->of != nullptr && handed_to_ray(base.object->of, name)))
-        return base;
-      if (name == "options" && handed_to_ray(base.object, "remote")) return method("ray.options", base);
+      if (auto rays = handed_to_ray(base, name)) return *rays;
       return method("function." + name, base);
     }
     default:

@@ -812,7 +812,8 @@ Val Follower::decorated(const Stmt& one, Val v) {
       a.at = one.begin;
       v = call(decorator, a);
     } else if (v.object != nullptr) {
-      v.object->altered = shown((*it)->begin, (*it)->end);
+      const bool rays = name == "ray.remote" || name == "ray.serve.deployment";  // whatever it is imported as
+      v.object->altered = rays ? (name == "ray.remote" ? name : "serve.deployment") : shown((*it)->begin, (*it)->end);
       if (v.is(Val::Kind::kClass) && !only_wraps(v.object->altered))
         lose(v.object, fmt::format("@{} may change {}", v.object->altered, v.object->name), one.begin);
     }

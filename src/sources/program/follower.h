@@ -134,6 +134,7 @@ class Follower {
   Val item_at(const Val& base, const Val& index, const Expr& e);
   Val slice(const Val& base, const Expr& e);
   Val dict_item(const Val& base, const Val& key, std::size_t at);
+  std::optional<Val> handed_to_ray(const Val& base, std::string_view name);
   // Nothing sets it: its default stands in.
   const Val& take_default(const std::string& name, const Val& value, std::size_t at);
   bool is_unset(const Val& v);

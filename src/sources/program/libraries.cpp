@@ -679,10 +679,11 @@ std::optional<Val> Follower::library(const std::string& name, const Object& call
     inner.values.erase(inner.values.begin());
     return call(a.values[0], inner);
   }
-  if (name == "ray.remote" && a.values.size() == 1 &&
-      (a.values[0].is(Kind::kClass) || a.values[0].is(Kind::kFunction))) {
-    a.values[0].object->altered = name;
-    return a.values[0];
+  if (name == "ray.remote" || name == "ray.serve.deployment") {
+    const bool wraps = a.values.size() == 1 && (a.values[0].is(Kind::kClass) || a.values[0].is(Kind::kFunction));
+    if (a.values.empty()) return native(name);  // with options: what it is called with is wrapped
+    if (wraps) a.values[0].object->altered = name == "ray.remote" ? name : "serve.deployment";
+    if (wraps) return a.values[0];
   }
   if (name == "dataclasses.field") {
     Val out = instance(name);
