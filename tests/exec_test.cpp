@@ -125,6 +125,35 @@ TEST_F(Exec, KnowsTheFolderOfTheCommand) {
   EXPECT_THAT(shell(in + "mv t 3; xpu-preflight exec -- sh -c 'cd 3; bash ../s/e.sh'").err, HasSubstr("error[PL003]"));
 }
 
+// What the program reads beside it, and what it is given, is what it starts the server with.
+TEST_F(Exec, FollowsAProgramInPython) {
+  const std::string in =
+      "cd $(mktemp -d); mkdir s; cat > s/serve.py <<'END'\n"
+      "import argparse, json, sglang as sgl\n"
+      "p = argparse.ArgumentParser(); p.add_argument('--tp', type=int, default=2); a = p.parse_args()\n"
+      "sgl.Engine(model_path=json.load(open('c.json'))['model'], tp_size=a.tp)\n"
+      "END\necho '{\"model\": \"Qwen/Qwen3-0.6B\"}' > c.json; ";
+  EXPECT_THAT(shell(in + "xpu-preflight exec -- python s/serve.py --tp 3").err, HasSubstr("error[PL003]"));
+  EXPECT_THAT(shell(in + "xpu-preflight exec -- nice python -u s/serve.py --tp=3").err, HasSubstr("error[PL003]"));
+  EXPECT_THAT(shell(in + "xpu-preflight exec -- python s/serve.py").err, HasSubstr("clean: 0 errors"));
+  EXPECT_THAT(shell(in + "mv c.json s; xpu-preflight exec -- sh -c 'cd s; python serve.py --tp 3'").err,
+              HasSubstr("error[PL003]"));
+  EXPECT_THAT(shell(in + "mv c.json s; xpu-preflight exec -- python s/serve.py --tp 3").err,
+              HasSubstr("not checked: "));
+}
+
+// A shell hands on a pattern that matches nothing; only here is it known that nothing does.
+TEST_F(Exec, KnowsWhatNoFileMatches) {
+  const auto judged = [&](const std::string& script) {
+    return shell("cd $(mktemp -d); xpu-preflight exec -- bash -c '" + script + "'").err;
+  };
+  const std::string serve = "python -m sglang.launch_server --model-path Qwen/Qwen3-0.6B ";
+  EXPECT_THAT(judged(serve + "--tp none/*"), HasSubstr("error[US004]: --tp-size: "));
+  EXPECT_THAT(judged("shopt -s nullglob; " + serve + "--tp 3 none/*"), HasSubstr("error[PL003]"));
+  EXPECT_THAT(judged("shopt -s failglob; " + serve + "--tp none/*"), HasSubstr("not checked: "));
+  EXPECT_THAT(judged("touch 3; " + serve + "--tp [3]*"), HasSubstr("not checked: "));
+}
+
 // Which branch is taken may be known only when it runs: a launch in another one stops nothing.
 TEST_F(Exec, StopsNothingForALaunchThatMayNotRun) {
   const std::string serve = "exec python -m sglang.launch_server --model-path Qwen/Qwen3-0.6B --tp 3";

@@ -16,6 +16,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 using Json = nlohmann::json;
 
 const std::string kServe = "python -m sglang.launch_server --model-path Qwen/Qwen3-8B ";
@@ -59,7 +60,6 @@ TEST(Launches, TellWhatAFileNamesBesideThem) {
   EXPECT_THAT(run_tool({"launches", cut}).out, Not(HasSubstr("s3cr3t")));
 }
 
-// A script that runs another one: followed, told with its reason, or named where it is not here.
 // What a script runs in another folder is taken from beside the script, and that is told.
 TEST(Launches, OfAScriptThatIsRunFromAnotherFolder) {
   const TemporaryDirectory dir;
@@ -149,6 +149,7 @@ TEST(Launches, OfAProgramThatReadsItsSettingsFromFiles) {
   EXPECT_EQ(told(load + engine), "unknown");
 }
 
+// A script that runs another one: followed, told with its reason, or named where it is not here.
 TEST(Launches, OfAScriptThatAnotherOneRuns) {
   const TemporaryDirectory dir;
   dir.file("start.sh", kServe + "--port $1 --tp ${TP:-1}\n");
@@ -404,6 +405,7 @@ TEST(CheckPaths, AModuleThatTheReleaseLacksStartsNothing) {
     return run_tool({"check", "--no-kernel", "--sglang-version", release, path});
   };
   EXPECT_EQ(check(old, "0.5.21").status, 1);
+  EXPECT_THAT(check(old, "0.5.21").out, HasSubstr("error[SH008]"));
   EXPECT_THAT(check(old, "0.5.21").out, HasSubstr("SGLang 0.5.21 has no module sglang.bench_one_batch"));
   EXPECT_THAT(check(old, "0.5.21").out, HasSubstr("run sglang.benchmark.one_batch"));
   EXPECT_EQ(check(old, "0.5.20").status, 0);
@@ -411,6 +413,10 @@ TEST(CheckPaths, AModuleThatTheReleaseLacksStartsNothing) {
       dir.file("new.sh", "python3 -m sglang.benchmark.one_batch --model-path Qwen/Qwen3-8B --tp 2\n");
   EXPECT_EQ(check(fresh, "0.5.15").status, 0);
   EXPECT_THAT(check(fresh, "0.5.14").out, HasSubstr("run sglang.bench_one_batch"));
+  const std::string none = dir.file("none.sh", "python3 -m sglang.bench_two_batches --model-path Qwen/Qwen3-8B\n");
+  EXPECT_THAT(check(none, "0.5.23").out, HasSubstr("no release of SGLang known here has this module"));
+  const std::string client = dir.file("client.sh", "python3 -m sglang.bench_serving --model Qwen/Qwen3-8B\n");
+  EXPECT_THAT(check(client, "0.5.23").out, HasSubstr("0 launches checked"));
 }
 
 // A value that a file fixes itself is not the user's to set: that is said, as a misspelt name is.
@@ -494,7 +500,6 @@ TEST(Launches, OfOneJobAreSeveral) {
             "0;3 SGLANG_A=1;");
   EXPECT_EQ(shown("srun -n1 " + kServe + "--tp 1 : -n1 " + kServe + "--tp 2 : -n1 " + kServe + "--tp 3\n"), "1;2;3;");
   EXPECT_EQ(shown("nice " + kServe + "--tp 1 : x\n"), "x;");  // which knows no such sign
-  EXPECT_THAT(check(old, "0.5.21").out, HasSubstr("error[SH008]"));
 }
 
 TEST(Launches, NameTheProgramWhoseWordsTheyHave) {
@@ -502,10 +507,6 @@ TEST(Launches, NameTheProgramWhoseWordsTheyHave) {
   const std::string path = dir.file("a.sh", "vllm serve Qwen/Qwen3-8B\n" + kServe + "\n");
   const Json all = Json::parse(run_tool({"launches", path, "--format", "json"}).out);
   ASSERT_EQ(all.size(), 2U);
-  const std::string none = dir.file("none.sh", "python3 -m sglang.bench_two_batches --model-path Qwen/Qwen3-8B\n");
-  EXPECT_THAT(check(none, "0.5.23").out, HasSubstr("no release of SGLang known here has this module"));
-  const std::string client = dir.file("client.sh", "python3 -m sglang.bench_serving --model Qwen/Qwen3-8B\n");
-  EXPECT_THAT(check(client, "0.5.23").out, HasSubstr("0 launches checked"));
   EXPECT_EQ(all[0]["program"], "vllm");
   EXPECT_EQ(all[1]["program"], "sglang");
   EXPECT_THAT(run_tool({"launches", path}).out, HasSubstr("vLLM: Qwen/Qwen3-8B"));

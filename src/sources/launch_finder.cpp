@@ -17,10 +17,11 @@
 #include "src/sources/placeholders.h"
 #include "src/sources/programs.h"
 #include "src/sources/readers/readers.h"
+#include "src/sources/readers/started_program.h"
 #include "src/sources/readers/variable_file.h"
+#include "src/sources/xargs.h"
 
 namespace preflight::sources {
-#include "src/sources/xargs.h"
 namespace {
 
 // {{ name }} of a template that was not rendered, "" where there is none. No JSON text has two braces in a row.
@@ -54,14 +55,15 @@ std::size_t input_arguments(const std::vector<ShellWord>& words, std::size_t she
   return i;
 }
 
-// An interpreter of Python without a file, -m or -c: its program comes from its input.
-bool reads_program(const std::vector<ShellWord>& words, std::size_t at) {
-  if (!base_name(words[at].text).starts_with("python")) return false;
+// An interpreter of Python without a file, -m or -c: its program comes from its input. Where its arguments begin.
+std::optional<std::size_t> reads_program(const std::vector<ShellWord>& words, std::size_t at) {
+  if (!base_name(words[at].text).starts_with("python")) return std::nullopt;
   std::size_t next = at + 1;
   while (next < words.size() && words[next].text.size() == 2 && words[next].text[0] == '-' &&
          std::string_view("BEIOPsSuvq").find(words[next].text[1]) != std::string_view::npos)
     ++next;
-  return next >= words.size() || words[next].text == "-";
+  if (next >= words.size()) return next;
+  return words[next].text == "-" ? std::optional(next + 1) : std::nullopt;
 }
 
 // kubectl and docker compose, told to read their objects from their input.
@@ -85,14 +87,13 @@ bool reads_manifest(const std::vector<ShellWord>& words, std::size_t at) {
   return verb && from_input;
 }
 
-// The program in the words of `python -c TEXT`, where it has to do with SGLang.
-std::optional<ShellText> program_among(const std::vector<ShellWord>& words, std::size_t at) {
+// Index of the program in the words of `python -c TEXT`, where it has to do with SGLang.
+std::optional<std::size_t> program_among(const std::vector<ShellWord>& words, std::size_t at) {
   if (!base_name(words[at].text).starts_with("python")) return std::nullopt;
   for (std::size_t i = at + 1; i + 1 < words.size() && words[i].text.starts_with('-'); ++i) {
     const std::string& w = words[i].text;
     if (w.starts_with("--") || w.back() != 'c') continue;
-    const ShellText& text = words[i + 1];
-    return text.text.find("sglang") == std::string::npos ? std::nullopt : std::optional(text);
+    return words[i + 1].text.find("sglang") == std::string::npos ? std::nullopt : std::optional(i + 1);
   }
   return std::nullopt;
 }
@@ -250,6 +251,10 @@ void LaunchFinder::tell(const ShellNote& note, std::size_t from, std::size_t to,
   for (LaunchCommand& launch : found_) {  // started there by words or a script that stand elsewhere
     if (launch.name == name) launch.notes.push_back(note);
   }
+}
+
+void LaunchFinder::stands_through(const std::string& file) {
+  for (LaunchCommand& launch : found_) launch.through.push_back({file, launch.where.line, launch.where.line});
 }
 
 void LaunchFinder::stands_in(const std::string& file, std::size_t from) {
@@ -489,17 +494,16 @@ bool LaunchFinder::read_file(const ShellCommand& c, const RunContext& context, i
       return true;
     }
     case ShellCommand::FileUse::kProgram:
-      read_from_input(c.words.front(), {*c.file}, FileKind::kWords, context.env);
-      place_in(found_, before, context);
+      run_program(*c.file, c.words, c.file_word, c.file_word + 1, context);
       return true;
     case ShellCommand::FileUse::kObjects:
-      read_from_input(c.words.front(), {*c.file}, FileKind::kManifest, {});
+      read_from_input(c.words.front(), {*c.file}, FileKind::kManifest);
       under(context.when, before);
       return true;
     case ShellCommand::FileUse::kUnit: {
       const bool by_its_name = c.words.size() == 1;  // nothing here starts it
       const FileKind kind = by_its_name ? kind_of(c.file->text, c.words.front().text) : FileKind::kUnit;
-      read_from_input(c.words.front(), {*c.file}, kind, {});
+      read_from_input(c.words.front(), {*c.file}, kind);
       under(context.when, before);
       return true;
     }
@@ -580,12 +584,12 @@ void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from
     }
     if (is_shell(word.text)) return shell(words, at, context, input, depth);
     if (word.text.ends_with(".sh") && word.text.find('/') != std::string::npos) runs_unread(word);
-    if (reads_manifest(words, at)) return read_from_input(words[at], input, FileKind::kManifest, {});
-    const auto program = program_among(words, at);
-    if (program || reads_program(words, at)) {
-      const std::size_t before = found_.size();
-      read_from_input(words[at], program ? std::vector<ShellText>{*program} : input, FileKind::kWords, context.env);
-      return place_in(found_, before, context);
+    if (reads_manifest(words, at)) return read_from_input(words[at], input, FileKind::kManifest);
+    if (const auto program = program_among(words, at))
+      return run_program(words[*program], words, at, *program + 1, context);
+    if (const auto behind = reads_program(words, at)) {
+      for (const ShellText& text : input) run_program(text, words, at, *behind, context);
+      return;
     }
     if (is_container_tool(word.text)) return container(words, at, std::move(context), input, depth);
     if (auto text = text_for_a_shell(words, at)) {
@@ -793,24 +797,41 @@ void LaunchFinder::shell(const std::vector<ShellWord>& words, std::size_t at, co
   if (!done && !error_) error_ = done.error();
 }
 
-// Objects that `kubectl apply -f -` and `docker compose -f - up` read from a text of the script, and programs that
-// `python -` does.
-void LaunchFinder::read_from_input(const ShellWord& program, const std::vector<ShellText>& input, FileKind kind,
-                                   const Values& environment) {
+// Whether a text that a program reads can be looked at for launches.
+bool LaunchFinder::may_read(const ShellWord& program, const ShellText& text) {
+  if (text.text.find("sglang") == std::string::npos) return false;
+  trail_.told(text);
+  if (text.unknowns.empty()) return true;
+  notes_.push_back({"SH004",
+                    fmt::format("{} reads a text that is not known as it stands, and the launches in it are not "
+                                "looked at: {}",
+                                base_name(program.text), text.unknowns.front().message),
+                    text.unknowns.front().offset});
+  return false;
+}
+
+// Objects that `kubectl apply -f -` and `docker compose -f - up` read from a text of the script.
+void LaunchFinder::read_from_input(const ShellWord& program, const std::vector<ShellText>& input, FileKind kind) {
+  const Values none;
   for (const ShellText& text : input) {
-    if (text.text.find("sglang") == std::string::npos) continue;
-    trail_.told(text);
-    if (!text.unknowns.empty()) {
-      notes_.push_back({"SH004",
-                        fmt::format("{} reads a text that is not known as it stands, and the launches in it are not "
-                                    "looked at: {}",
-                                    base_name(program.text), text.unknowns.front().message),
-                        text.unknowns.front().offset});
-      continue;
-    }
-    auto done = read_part(text, kind, {}, {text_, given_, {}, &environment}, *this);
+    if (!may_read(program, text)) continue;
+    auto done = read_part(text, kind, {}, {text_, given_, {}, &none}, *this);
     if (!done && !error_) error_ = done.error();
   }
+}
+
+// A program in Python that words[at] is or runs; its own arguments are words[arguments…].
+void LaunchFinder::run_program(const ShellText& text, const std::vector<ShellWord>& words, std::size_t at,
+                               std::size_t arguments, const RunContext& context) {
+  if (!may_read(words.front(), text)) return;
+  ProgramStart start;
+  start.file = called_file(words[at]);
+  start.folder = context.elsewhere ? std::string() : context.folder;
+  start.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(std::min(arguments, words.size())), words.end());
+  const std::size_t before = found_.size();
+  auto done = read_started(text, start, {text_, given_, {}, &context.env}, *this);
+  if (!done && !error_) error_ = done.error();
+  place_in(found_, before, context);
 }
 
 // The image that a container has, or that the one named here was started with.
@@ -936,10 +957,15 @@ void LaunchFinder::take_server(const std::vector<ShellWord>& words, std::size_t 
     if (const std::string name = template_in(words[i].text); !name.empty() && !chat)
       add_unknown(fmt::format("{} is filled in before this runs: put the value in its place", name), words[i].begin,
                   launch);
+    const std::string placeholder =
+        chat ? std::string() : why_placeholder(words[i].text, i > 0 ? words[i - 1].text : std::string());
+    if (!placeholder.empty()) add_unknown(placeholder, words[i].begin, launch);
   }
   std::size_t bytes = 0;
   for (const auto& [name, value] : context.env) {
     if (facts::judges_by(name)) need(value, launch);
+    const std::string hidden = facts::judges_by(name) ? why_placeholder(value.text) : std::string();
+    if (!hidden.empty()) add_unknown(hidden, value.origin.empty() ? 0 : value.origin.front(), launch);
     if (facts::names_model_place(name) && !value.unknowns.empty()) {
       const Unknown& why = value.unknowns.front();
       note({"SH002", fmt::format("{} is not known ({}): the model is looked for without it", name, why.message),
@@ -957,15 +983,10 @@ void LaunchFinder::take_server(const std::vector<ShellWord>& words, std::size_t 
     where.argv_index = static_cast<int>(launch.argv.size());
     const LineColumn at = place(words[i].begin);
     where.line = at.line;
-    const std::string placeholder =
-        chat ? std::string() : why_placeholder(words[i].text, i > 0 ? words[i - 1].text : std::string());
-    if (!placeholder.empty()) add_unknown(placeholder, words[i].begin, launch);
     where.column = at.column;
     launch.positions.push_back(where);
     launch.spans.push_back({words[i].begin, words[i].end});
     launch.argv.push_back(words[i].text);
-    const std::string hidden = facts::judges_by(name) ? why_placeholder(value.text) : std::string();
-    if (!hidden.empty()) add_unknown(hidden, value.origin.empty() ? 0 : value.origin.front(), launch);
   }
   launch.notes = std::exchange(notes_, {});  // what was said on the way to it
   found_.push_back(std::move(launch));

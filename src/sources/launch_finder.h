@@ -74,6 +74,8 @@ class LaunchFinder {
   void under(const std::string& when, std::size_t from);
   // What is said of the part of the text from `from` up to `to`, on each launch that stands in it or has its name.
   void tell(const ShellNote& note, std::size_t from, std::size_t to, std::string_view name = {});
+  // All that was found stands in this file, which another one runs.
+  void stands_through(const std::string& file);
   // What was found from the `from`th on stands in another file.
   void stands_in(const std::string& file, std::size_t from);
   // What was found from the `from`th on runs in this place: its image, what it sees of its host, when it runs.
@@ -92,8 +94,10 @@ class LaunchFinder {
                  const std::vector<ShellText>& read, int depth);
   void shell(const std::vector<ShellWord>& words, std::size_t at, const RunContext& context,
              const std::vector<ShellText>& input, int depth);
-  void read_from_input(const ShellWord& program, const std::vector<ShellText>& input, FileKind kind,
-                       const Values& environment);
+  void read_from_input(const ShellWord& program, const std::vector<ShellText>& input, FileKind kind);
+  bool may_read(const ShellWord& program, const ShellText& text);
+  void run_program(const ShellText& text, const std::vector<ShellWord>& words, std::size_t at, std::size_t arguments,
+                   const RunContext& context);
   void runs_unread(const ShellWord& file);
   void unknown_behind(const std::vector<ShellWord>& words, std::size_t at);
   void handed_over(const std::vector<ShellWord>& words, std::size_t at, const std::vector<ShellText>& input);

@@ -128,10 +128,13 @@ std::set<std::string> scripts_named_in(std::string_view text) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
   };
   std::set<std::string> out;
-  for (auto at = text.find(".sh"); at != text.npos; at = text.find(".sh", at + 1)) {
-    std::size_t from = at;
-    while (from > 0 && in_name(text[from - 1])) --from;
-    if (from < at && (at + 3 == text.size() || !in_name(text[at + 3]))) out.emplace(text.substr(from, at + 3 - from));
+  for (const std::string_view end : {".sh", ".py"}) {
+    for (auto at = text.find(end); at != text.npos; at = text.find(end, at + 1)) {
+      const std::size_t behind = at + end.size();
+      std::size_t from = at;
+      while (from > 0 && in_name(text[from - 1])) --from;
+      if (from < at && (behind == text.size() || !in_name(text[behind]))) out.emplace(text.substr(from, behind - from));
+    }
   }
   return out;
 }

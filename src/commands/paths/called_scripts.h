@@ -11,7 +11,7 @@
 
 namespace preflight::commands {
 
-// Scripts that a text names: what ends with .sh.
+// Scripts and programs that a text names: what ends with .sh or .py.
 std::set<std::string> scripts_named_in(std::string_view text);
 
 // The launches of a script that another one of these files runs or sources are told there, as that runs them; a file

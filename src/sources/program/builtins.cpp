@@ -318,10 +318,7 @@ std::optional<Val> Follower::builtin(const std::string& name, Arguments& a) {
       a.values[0].integer < 128)
     return text(std::string(1, static_cast<char>(a.values[0].integer)), a.at);
   if (name == "input") return unknown("what input() reads is not known here", a.at);
-  if (name == "open") {
-    ++doubts_;
-    return instance("file");
-  }
+  if (name == "open") return file_call(name, a);
   if (name.ends_with("Error") || name.ends_with("Exception") || name == "SystemExit" || name == "KeyboardInterrupt")
     return instance(name);
   if (name == "exec" || name == "eval") {
@@ -360,6 +357,7 @@ Val Follower::call_native(const std::string& name, const Object& callee, Argumen
     if (name.starts_with("pathlib.Path.")) {
       if (auto out = path_method(name.substr(13), self, a)) return *out;
     }
+    if (auto out = file_method(name, self, a)) return *out;
     if (auto out = ipython(name, a)) return *out;
     if (name == "ray.options") return callee.bound[0];
     if (auto out = server_args_call(name, callee, a)) return *out;

@@ -32,6 +32,9 @@ Val Follower::call(const Val& callee, Arguments& a) {
   spend(2);
   switch (callee.kind) {
     case Kind::kFunction: {
+      const bool plain = a.values.empty() && a.more.empty() &&
+                         std::ranges::all_of(a.keys, [](const auto& key) { return key.first == "standalone_mode"; });
+      if (plain && is_command(*callee.object) && callee.object->bound.empty()) return run_as_command(callee, a);
       a.values.insert(a.values.begin(), callee.object->bound.begin(), callee.object->bound.end());
       for (const auto& [name, v] : callee.object->keys) {
         if (!name.starts_with('=') && a.key(name) == nullptr) a.keys.emplace_back(name, v);
@@ -436,6 +439,7 @@ Val Follower::call_unknown(const Val& callee, Arguments& a) {
   Val out = a.call != nullptr ? unclear(*a.call) : unknown(fmt::format("what {} gives is not known here", name), a.at);
   if (speaks) return out;
   ++doubts_;
+  for (const Val& v : a.values) note_written(v);
   const bool starts = runs_a_text(name) || std::find(kStarting.begin(), kStarting.end(), last) != kStarting.end();
   if (starts && start_unknown(name, a)) return out;
   const bool runs = last == "run_in_executor" && a.values.size() > 1 && a.values[1].is(Kind::kFunction);

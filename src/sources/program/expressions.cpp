@@ -523,7 +523,8 @@ Val Follower::instance_attribute(const Val& base, const std::string& name, const
     const bool is_option = std::ranges::any_of(object->now.pairs, [&](const auto& pair) {
       return pair.first.known_text() && pair.first.text->text == name && same(pair.second, it->second);
     });
-    if (is_option && !source_.given.contains(name)) return take_default(name, it->second, e.begin);
+    if (is_option && object->way.empty() && !source_.given.contains(name))
+      return take_default(name, it->second, e.begin);
   }
   if (it != object->now.names.end()) return it->second.is(Val::Kind::kGone) ? unclear(e) : it->second;
   if (name == "__dict__") return names_of(base);

@@ -30,8 +30,13 @@ bool only_wraps(std::string_view decorator) {
 }  // namespace
 
 Follower::Follower(const SourceText& source, LaunchFinder& finder, const Program& program, std::string doubt,
-                   bool nothing_given)
-    : source_(source), finder_(finder), program_(program), doubt_(std::move(doubt)), nothing_given_(nothing_given) {
+                   bool nothing_given, const ProgramStart* start)
+    : source_(source),
+      finder_(finder),
+      program_(program),
+      doubt_(std::move(doubt)),
+      nothing_given_(nothing_given),
+      start_(start) {
   globals_ = make();
   globals_->now.names["__name__"] = text("__main__", 0);
   const std::string file = source.name.ends_with(".ipynb") ? std::string() : place_of_file(source.name);
@@ -806,6 +811,8 @@ Val Follower::decorated(const Stmt& one, Val v) {
                name == "contextlib.contextmanager" || name == "abc.abstractmethod" || name == "typing.overload" ||
                name == "atexit.register" || name == "enum.unique") {
       if (name == "contextlib.contextmanager") v.object->altered = shown((*it)->begin, (*it)->end);
+    } else if ((name == "click.option" || name == "click.argument") && v.is(Val::Kind::kFunction)) {
+      take_click_option(v.object, *decorator.object, (*it)->begin);
     } else if (decorator.is(Val::Kind::kFunction) && (v.is(Val::Kind::kFunction) || v.is(Val::Kind::kClass))) {
       Arguments a;
       a.values = {v};
@@ -1013,7 +1020,10 @@ void Follower::follow_alone(Object* function, Object* owner, const std::string& 
     a.values = {self};
   }
   try {
-    (void)call_function(function, a);
+    if (is_command(*function) && owner == nullptr)
+      (void)run_as_command({.kind = Val::Kind::kFunction, .object = function}, a);
+    else
+      (void)call_function(function, a);
   } catch (const Thrown&) {
   }
   pending_.clear();

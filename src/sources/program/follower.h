@@ -19,6 +19,14 @@
 #include "src/sources/launch_finder.h"
 #include "src/sources/program/value.h"
 #include "src/sources/readers/readers.h"
+#include "src/sources/readers/started_program.h"
+
+namespace preflight {
+class Value;
+namespace python {
+struct YamlObject;
+}
+}  // namespace preflight
 
 namespace preflight::sources::program {
 
@@ -26,8 +34,9 @@ class Follower {
  public:
   // `doubt`: why none of its launches is sure; "" where they are.
   // `nothing_given`: a test of a variable that nothing sets finds none.
+  // `start`: what is known of how it is started; null: nothing.
   Follower(const SourceText& source, LaunchFinder& finder, const Program& program, std::string doubt = {},
-           bool nothing_given = true);
+           bool nothing_given = true, const ProgramStart* start = nullptr);
   Result<bool> run();
   void spend_at_most(std::size_t steps) { steps_ = std::min(steps_, steps); }
 
@@ -125,6 +134,7 @@ class Follower {
   void add_item(const Expr& e, std::vector<Val>& out);
   Val dictionary(const Expr& e);
   Val attribute(const Val& base, const std::string& name, const Expr& e);
+  std::optional<Val> handed_to_ray(const Val& base, std::string_view name);
   Val instance_attribute(const Val& base, const std::string& name, const Expr& e);
   Val lost_attribute(const std::string& why, const std::string& name, const Expr& e);
   [[nodiscard]] static bool is_plain_base(const Object* type);
@@ -134,7 +144,6 @@ class Follower {
   Val item_at(const Val& base, const Val& index, const Expr& e);
   Val slice(const Val& base, const Expr& e);
   Val dict_item(const Val& base, const Val& key, std::size_t at);
-  std::optional<Val> handed_to_ray(const Val& base, std::string_view name);
   // Nothing sets it: its default stands in.
   const Val& take_default(const std::string& name, const Val& value, std::size_t at);
   bool is_unset(const Val& v);
@@ -233,12 +242,49 @@ class Follower {
   Val fields_of(const Val& object, std::size_t at);
   Val run_as_command(const Val& function, const Arguments& a);
   std::optional<Val> pool_call(const std::string& name, Arguments& a);
+
+  // --- command lines (options.cpp) ---
+  std::optional<Val> command_line(const std::string& name, Arguments& a);
   std::optional<Val> parser_call(const std::string& name, const Object& callee, Arguments& a);
+  Val option_record(const std::string& name, const Arguments& a);
+  std::vector<Val> started_with();
+  const Object* named_option(const Object& parser, const std::string& flag) const;
+  std::optional<Val> taken_words(const Object& record, const std::vector<Val>& words, std::size_t& i, std::size_t at);
+  struct WordsRead {
+    const Object& parser;
+    std::size_t at;              // the call
+    std::size_t next = 0;        // of the words
+    std::size_t positional = 0;  // so many are read
+    std::map<std::string, Val> values = {};
+  };
+  bool read_joined(const Object* record, const ShellText& value, WordsRead& read);
+  bool read_word(const std::vector<Val>& given, WordsRead& read);
+  Val options_read(Object* parser, bool alone, Arguments& a);
+  std::optional<std::map<std::string, Val>> read_words(const Object& parser, const std::vector<Val>& given,
+                                                       std::size_t at);
+  static void take_values(Object& options, const std::map<std::string, Val>& values);
+  Val click_default(const Object& option, const std::string& name, std::size_t at);
+  void take_click_option(Object* function, const Object& option, std::size_t at);
+  static bool is_command(const Object& function);
   void add_option(Object* parser, Arguments& a);
   Val parsed_options(Object* parser);
   Val servers_words(const Object* parser, const Val* given, std::size_t at);
   std::vector<Val> own_arguments(std::size_t at);
   Val option_default(Arguments& a, bool positional, const std::string& name);
+
+  // --- files (files.cpp) ---
+  static const ShellText* path_text(const Val& v);
+  void note_written(const Val& v, int depth = 0);
+  std::string place_of(const Val& v, std::size_t at);
+  std::optional<std::string> file_text(const Val& v, std::size_t at);
+  Val value_of_json(const Value& v, std::size_t at);
+  Val value_of_yaml(const python::YamlObject& v, std::size_t at, int depth);
+  std::optional<Val> parsed(const std::string& text, std::string_view language, std::size_t at);
+  std::optional<Val> loaded(const std::string& name, Arguments& a);
+  Val opened(const Val& path, const Val* mode);
+  std::optional<Val> is_there(const Val& path, std::string_view kind, std::size_t at);
+  std::optional<Val> file_call(const std::string& name, Arguments& a);
+  std::optional<Val> file_method(const std::string& name, const Val& self, Arguments& a);
 
   // --- launches (starts.cpp) ---
   std::optional<Val> start(const std::string& name, Arguments& a);
@@ -375,7 +421,10 @@ class Follower {
   std::string image_;       // of the container that is started
   TakenDefaults defaults_;  // so far
   bool nothing_given_;
-  std::size_t doubts_ = 0;  // what may have failed so far
+  const ProgramStart* start_;
+  std::set<std::string> written_files_;  // names of files that the program may have written
+  bool moved_ = false;                   // os.chdir
+  std::size_t doubts_ = 0;               // what may have failed so far
   mutable std::size_t steps_ = limits::kProgramSteps;
   mutable int levels_ = 0;
   std::uintptr_t stack_ = stack_place();  // where it began

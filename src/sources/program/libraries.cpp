@@ -1,4 +1,4 @@
-// What is known of Python's library: paths, JSON, shlex, argparse, workers. Tested by tests/traps_test.cpp.
+// What is known of Python's library: paths, JSON, shlex, workers. Tested by tests/traps_test.cpp.
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -57,10 +57,7 @@ std::optional<Val> Follower::library_constant(const std::string& name) {
   if (name == "typing.TYPE_CHECKING") return boolean(false);
   if (name == "sys.argv") {
     Val& own = globals_->now.names[".sys.argv"];
-    if (own.is(Kind::kNone)) {
-      own =
-          list_of({text("program", 0), unknown("the arguments that the program is given are not known here", 0, true)});
-    }
+    if (own.is(Kind::kNone)) own = list_of(started_with());
     return own;
   }
   return std::nullopt;
@@ -372,167 +369,6 @@ std::optional<Val> Follower::workers(const std::string& name, const Object& call
   return pool_call(name, a);
 }
 
-// --- argparse ---
-
-// What an option is where the program is started without it.
-Val Follower::option_default(Arguments& a, bool positional, const std::string& name) {
-  const auto text_of = [&](std::string_view key) {
-    const Val* v = a.key(key);
-    return v != nullptr && v->known_text() ? v->text->text : std::string();
-  };
-  const std::string action = text_of("action");
-  const Val* fallback = a.key("default");
-  const Val* type = a.key("type");
-  const Val* required = a.key("required");
-  const std::string count = text_of("nargs");
-  if ((positional && count != "?" && count != "*") ||
-      (required != nullptr && truth(*required) != std::optional(false))) {
-    Val out = unknown(name + " is given where the program is started", a.at);
-    auto mystery = std::make_shared<Mystery>(*out.mystery);
-    mystery->name = name;
-    out.mystery = mystery;
-    return given_or(out, name);
-  }
-  if (fallback == nullptr) {
-    if (action == "store_true") return boolean(false);
-    if (action == "store_false") return boolean(true);
-    if (positional && count == "*") return list_of({});
-    return none();
-  }
-  if (fallback->is(Kind::kText) && type != nullptr) {
-    Arguments inner;
-    inner.at = a.at;
-    inner.end = a.end;
-    inner.values = {*fallback};
-    return call(*type, inner);
-  }
-  return *fallback;
-}
-
-void Follower::add_option(Object* parser, Arguments& a) {
-  std::string name;
-  bool positional = false;
-  for (const Val& v : a.values) {
-    if (!v.known_text()) {
-      touch(parser);
-      parser->now.open = "an option is added whose name is not known here";
-      return;
-    }
-    const std::string& s = v.text->text;
-    if (!s.starts_with('-')) positional = true;
-    if (name.empty() || (s.starts_with("--") && !name.starts_with("--"))) name = s;
-  }
-  const Val* action = a.key("action");
-  for (const Val& v : a.values) {  // whether it takes a value
-    if (v.text->text.starts_with("--")) parser->keys[v.text->text] = boolean(action == nullptr);
-  }
-  name.erase(0, std::min(name.find_first_not_of('-'), name.size()));
-  if (!positional) std::replace(name.begin(), name.end(), '-', '_');
-  if (const Val* dest = a.key("dest"); dest != nullptr && dest->known_text()) name = dest->text->text;
-  if (name.empty()) return;
-  const bool given = source_.given.contains(name);
-  const Val v = given ? given_or(unknown(name, a.at), name) : option_default(a, positional, name);
-  touch(parser);
-  set_entry(parser, text(name, a.at), v, a.at);
-}
-
-Val Follower::parsed_options(Object* parser) {
-  Val out = instance("argparse.Namespace");
-  out.object->now.open = parser->now.open;
-  out.object->now.pairs = parser->now.pairs;
-  spend(4 * parser->now.pairs.size());
-  for (const auto& [key, v] : parser->now.pairs) {
-    if (key.known_text()) out.object->now.names[key.text->text] = v;
-  }
-  return out;
-}
-
-// sys.argv[1:]
-std::vector<Val> Follower::own_arguments(std::size_t at) {
-  const std::optional<Val> all = library_constant("sys.argv");
-  const auto set = globals_->now.names.find(".sys.argv");
-  const auto items = set != globals_->now.names.end() ? items_of(set->second, at) : items_of(*all, at);
-  if (!items || items->empty()) return {unknown("what sys.argv holds is not known here", at, true)};
-  return {items->begin() + (is_many(items->front()) ? 0 : 1), items->end()};
-}
-
-// What of a parser's words is SGLang's own: all but the options that the program added.
-Val Follower::servers_words(const Object* parser, const Val* given, std::size_t at) {
-  const auto items = given == nullptr ? std::optional(own_arguments(at)) : items_of(*given, at);
-  if (!items) return unclear(given->begin, given->end);
-  std::vector<Val> words;
-  bool dropping = false;
-  for (const Val& item : *items) {
-    const std::string word = item.known_text() ? item.text->text : std::string();
-    const auto own = word.starts_with("--") ? parser->keys.find(word.substr(0, word.find('='))) : parser->keys.end();
-    if (word.starts_with("--"))
-      dropping = own != parser->keys.end() && own->second.integer != 0 && word.find('=') == word.npos;
-    if (own == parser->keys.end() && !dropping) words.push_back(item);
-  }
-  return list_aside(std::move(words));
-}
-
-std::optional<Val> Follower::parser_call(const std::string& name, const Object& callee, Arguments& a) {
-  if (callee.bound.empty() || !name.starts_with("argparse.ArgumentParser.")) return std::nullopt;
-  const std::string what = name.substr(24);
-  const Val& self = callee.bound[0];
-  Object* parser = self.object;
-  if (what == "add_argument") {
-    add_option(parser, a);
-    return instance("argparse.Action");
-  }
-  if (what == "add_argument_group" || what == "add_mutually_exclusive_group") return self;
-  if (what == "set_defaults") {
-    for (const auto& [key, v] : a.keys) set_entry(parser, text(key, a.at), v, a.at);
-    for (const Val& more : a.more) update(parser, more, a.at);
-    return none();
-  }
-  if (what == "parse_args" || what == "parse_known_args") {
-    const Val* given = a.argument(0, "args");
-    const bool own = given != nullptr && !given->is(Kind::kNone);
-    const bool empty = own && given->sequence() && given->object->now.items.empty();
-    if (own && !empty) {
-      touch(parser);
-      for (auto& [key, v] : parser->now.pairs) v = unknown("what the parser reads is not followed", a.at);
-    }
-    Val out = parsed_options(parser);
-    if (parser->keys.contains(kServersWords))
-      out.object->keys[kServersWords] = servers_words(parser, own ? given : nullptr, a.at);
-    if (what == "parse_args") return out;
-    Val others = list_of({});
-    if (!own) {
-      others = list_of({unknown("the arguments that the program is given are not known here", a.at, true)});
-    } else if (!empty) {
-      others = list_of({unknown("what the parser reads is not followed", a.at, true)});
-    }
-    return list_of({out, others}, Kind::kTuple);
-  }
-  if (what == "error" || what == "exit") throw Thrown{instance("SystemExit"), a.at};
-  if (what == "add_subparsers") {
-    touch(parser);
-    parser->now.open = "which subcommand is given is not known here";
-    return unknown("what subparsers.add_parser gives is not known here", a.at);
-  }
-  return unclear(a.at, a.end);
-}
-
-// typer.run(function), fire.Fire(function): what it is given where nobody gives an option.
-Val Follower::run_as_command(const Val& function, const Arguments& a) {
-  Arguments options;
-  options.at = a.at;
-  options.end = a.end;
-  options.call = a.call;
-  const Object* own = function.object->bases.empty() ? function.object : function.object->bases[0];
-  if (own->statement == nullptr) return unclear(a.at, a.end);
-  for (const Parameter& one : own->statement->parameters) {
-    const auto fallback = own->keys.find("=" + one.name);
-    if (one.stars > 0 || source_.given.contains(one.name) || fallback == own->keys.end()) continue;
-    options.keys.emplace_back(one.name, take_default(one.name, fallback->second, a.at));
-  }
-  options.more = {unknown("", a.at)};
-  return call(function, options);
-}
-
 // --- dataclasses ---
 
 // dataclasses.replace(object, …)
@@ -568,18 +404,7 @@ Val Follower::fields_of(const Val& object, std::size_t at) {
 
 std::optional<Val> Follower::library(const std::string& name, const Object& callee, Arguments& a) {
   if (name == "sys.exit" || name == "os._exit" || name == "os.abort") throw Thrown{instance("SystemExit"), a.at};
-  const bool runs_function = name == "typer.run" || name == "fire.Fire";
-  if (runs_function && a.values.size() == 1 && a.values[0].is(Kind::kFunction)) return run_as_command(a.values[0], a);
-  if ((name == "typer.Option" || name == "typer.Argument") && !a.values.empty()) {
-    const bool required = shown(a.values[0].begin, a.values[0].end) == "...";
-    return required ? unknown("it is given where the program is started", a.at) : a.values[0];
-  }
-  if (name == "argparse.ArgumentParser") {
-    Val out = instance(name);
-    const bool more = a.key("parents") != nullptr || a.key("argument_default") != nullptr || !a.more.empty();
-    if (more) out.object->now.open = fmt::format("what {} brings is not followed", shown(a.at, a.end));
-    return out;
-  }
+  if (auto out = command_line(name, a)) return out;
   if (name == "object.__setattr__" && a.values.size() == 3) return builtin("setattr", a);
   if (name == "argparse.Namespace" || name == "types.SimpleNamespace") {
     Val out = instance(name);
@@ -595,6 +420,7 @@ std::optional<Val> Follower::library(const std::string& name, const Object& call
     set_entry(environ_, a.values[0], a.values[1], a.at);
     return none();
   }
+  if (auto out = file_call(name, a)) return out;
   if (name.starts_with("os.path.")) {
     if (auto out = paths(name, a)) return out;
     return unclear(a.at, a.end);

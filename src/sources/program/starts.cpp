@@ -178,6 +178,8 @@ void Follower::start_shell(const Val& v, Arguments& a) {
 }
 
 std::optional<Val> Follower::start_process(const std::string& name, Arguments& a) {
+  const bool starts = is_one_of(name, kShells) || runs_a_text(name) || is_one_of(name, kProcesses);
+  for (std::size_t i = 0; starts && i < a.values.size(); ++i) note_written(a.values[i]);
   if (is_one_of(name, kShells) || runs_a_text(name)) {
     if (!a.values.empty() || !a.keys.empty()) start_shell(a.values.empty() ? a.keys[0].second : a.values[0], a);
     if (last_name(name) == "launch_server_cmd")

@@ -2,12 +2,14 @@
 // finds is told with its place in the file. Tested by tests/sources_test.cpp.
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include <fmt/format.h>
 
 #include "src/base/limits.h"
 #include "src/sources/container_command.h"
 #include "src/sources/readers/readers.h"
+#include "src/sources/readers/started_program.h"
 #include "src/sources/started_command.h"
 
 namespace preflight::sources {
@@ -127,27 +129,62 @@ Result<bool> read_as(FileKind kind, const SourceText& source, LaunchFinder& find
   return read_script(source, finder);
 }
 
-// Line ends in front of the part make its lines those of the file, in whatever is told of it.
-Result<bool> read_part(const ShellText& part, FileKind kind, const std::string& name, const SourceText& source,
-                       LaunchFinder& finder) {
+namespace {
+
+using Reads = std::function<Result<bool>(const SourceText& source, LaunchFinder& finder)>;
+
+// What was made outside of a text stands at its beginning.
+void place_at(ShellText& text, std::size_t at) {
+  text.origin.assign(text.text.size(), at);
+  for (Unknown& unknown : text.unknowns) unknown.offset = at;
+}
+
+// A text of which `lines` line ends stand in front, so that its lines are those of a file.
+Result<bool> read_inside(const ShellText& part, std::size_t lines, const std::string& name, const SourceText& source,
+                         LaunchFinder& finder, const Reads& reads) {
   if (part.text.empty()) return true;
-  const auto line = static_cast<std::size_t>(finder.place(part.origin.front()).line) - 1;
-  const std::string text = std::string(line, '\n') + part.text;
+  const std::string text = std::string(lines, '\n') + part.text;
   LaunchFinder inner(text, source.given);
   if (!finder.descend(inner, text.size()))
     return failure("this holds more texts inside texts than are followed; give the launch as a command");
   Values environment;
   if (source.environment != nullptr) environment = *source.environment;
-  for (auto& [variable, value] : environment) {
-    std::fill(value.origin.begin(), value.origin.end(), line);
-    for (Unknown& unknown : value.unknowns) unknown.offset = line;
-  }
-  auto done = read_as(kind, {text, source.given, {}, &environment}, inner);
+  for (auto& [variable, value] : environment) place_at(value, lines);
+  auto done = reads({text, source.given, source.name, &environment}, inner);
   const auto place = [&](std::size_t at) {
-    return at < line ? part.origin.front() : part.origin[std::min(at - line, part.origin.size() - 1)];
+    return at < lines ? part.origin.front() : part.origin[std::min(at - lines, part.origin.size() - 1)];
   };
   finder.adopt(inner, place, [&](std::size_t) { return name; });
   return done;
+}
+
+}  // namespace
+
+// Line ends in front of the part make its lines those of the file, in whatever is told of it.
+Result<bool> read_part(const ShellText& part, FileKind kind, const std::string& name, const SourceText& source,
+                       LaunchFinder& finder) {
+  if (part.text.empty()) return true;
+  const auto lines = static_cast<std::size_t>(finder.place(part.origin.front()).line) - 1;
+  return read_inside(part, lines, name, {source.text, source.given, {}, source.environment}, finder,
+                     [&](const SourceText& inside, LaunchFinder& inner) { return read_as(kind, inside, inner); });
+}
+
+Result<bool> read_started(const ShellText& program, const ProgramStart& start, const SourceText& source,
+                          LaunchFinder& finder) {
+  if (program.text.empty()) return true;
+  const bool own = !start.file.empty();
+  const auto lines = own ? 0 : static_cast<std::size_t>(finder.place(program.origin.front()).line) - 1;
+  ProgramStart placed = start;
+  for (ShellWord& word : placed.arguments) {
+    place_at(word, lines);
+    word.begin = word.end = lines;
+  }
+  return read_inside(program, lines, {}, {source.text, source.given, start.file, source.environment}, finder,
+                     [&](const SourceText& inside, LaunchFinder& inner) {
+                       auto done = read_program(inside, inner, &placed);
+                       if (own) inner.stands_through(start.file);
+                       return done;
+                     });
 }
 
 }  // namespace preflight::sources

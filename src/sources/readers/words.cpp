@@ -11,6 +11,7 @@
 #include "src/sources/readers/nomad.h"
 #include "src/sources/readers/python_tokens.h"
 #include "src/sources/readers/readers.h"
+#include "src/sources/readers/started_program.h"
 
 namespace preflight::sources {
 
@@ -46,11 +47,12 @@ void blank_line(std::string& text, std::size_t at) {
 }
 
 // Whether a program that asks for variables comes to a launch where nobody sets one; sys.exit("set …") ends others.
-bool launches_without_any(const SourceText& source, const program::Program& tree, const std::string& doubt) {
+bool launches_without_any(const SourceText& source, const program::Program& tree, const std::string& doubt,
+                          const ProgramStart* start) {
   const bool asks = source.text.find("environ") != source.text.npos || source.text.find("getenv") != source.text.npos;
   if (!asks) return true;
   LaunchFinder found(source.text, source.given);
-  program::Follower probe(source, found, tree, doubt);
+  program::Follower probe(source, found, tree, doubt, true, start);
   probe.spend_at_most(limits::kProbeSteps);
   return probe.run() && found.found_any();
 }
@@ -58,7 +60,7 @@ bool launches_without_any(const SourceText& source, const program::Program& tree
 }  // namespace
 
 // Lines that are no Python as far as it is understood are left out, and then no launch is sure.
-Result<bool> read_program(const SourceText& source, LaunchFinder& finder) {
+Result<bool> read_program(const SourceText& source, LaunchFinder& finder, const ProgramStart* start) {
   std::string text(source.text);
   std::string doubt;
   for (std::size_t i = 0; i <= std::min(limits::kLeftOutLines, limits::kReadAgainBytes / (text.size() + 1)); ++i) {
@@ -66,8 +68,8 @@ Result<bool> read_program(const SourceText& source, LaunchFinder& finder) {
     SourceText understood = source;
     understood.text = text;
     if (tree.fault == std::string_view::npos) {
-      const bool free = launches_without_any(understood, tree, doubt);
-      return program::Follower(understood, finder, tree, doubt, free).run();
+      const bool free = launches_without_any(understood, tree, doubt, start);
+      return program::Follower(understood, finder, tree, doubt, free, start).run();
     }
     if (i == 0 && python_tokens(text).size() >= limits::kPythonTokens) return true;
     const int line = source.line != nullptr ? (*source.line)(tree.fault) : finder.place(tree.fault).line;
@@ -78,6 +80,10 @@ Result<bool> read_program(const SourceText& source, LaunchFinder& finder) {
   if (!doubt.empty() && mentions_launch(source.text))
     finder.note({"SH004", doubt + ": give the command that it runs", 0});
   return true;
+}
+
+Result<bool> read_program(const SourceText& source, LaunchFinder& finder) {
+  return read_program(source, finder, nullptr);
 }
 
 namespace {

@@ -1,0 +1,423 @@
+// Command lines of programs: argparse, click, typer. What nobody gives is taken as it is then, and told; where the
+// words are known that a parser reads, so are its options. Tested by tests/traps_test.cpp and tests/sources_test.cpp.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "src/base/ascii_case.h"
+#include "src/sources/program/follower.h"
+
+namespace preflight::sources::program {
+namespace {
+
+using Kind = Val::Kind;
+
+}  // namespace
+
+// --- argparse ---
+
+// What an option is where the program is started without it.
+Val Follower::option_default(Arguments& a, bool positional, const std::string& name) {
+  const auto text_of = [&](std::string_view key) {
+    const Val* v = a.key(key);
+    return v != nullptr && v->known_text() ? v->text->text : std::string();
+  };
+  const std::string action = text_of("action");
+  const Val* fallback = a.key("default");
+  const Val* type = a.key("type");
+  const Val* required = a.key("required");
+  const std::string count = text_of("nargs");
+  if ((positional && count != "?" && count != "*") ||
+      (required != nullptr && truth(*required) != std::optional(false))) {
+    Val out = unknown(name + " is given where the program is started", a.at);
+    auto mystery = std::make_shared<Mystery>(*out.mystery);
+    mystery->name = name;
+    out.mystery = mystery;
+    return given_or(out, name);
+  }
+  if (fallback == nullptr) {
+    if (action == "store_true") return boolean(false);
+    if (action == "store_false") return boolean(true);
+    if (positional && count == "*") return list_of({});
+    return none();
+  }
+  if (fallback->is(Kind::kText) && type != nullptr) {
+    Arguments inner;
+    inner.at = a.at;
+    inner.end = a.end;
+    inner.values = {*fallback};
+    return call(*type, inner);
+  }
+  return *fallback;
+}
+
+// What is known of an option or of a positional argument, for a parser that reads words.
+Val Follower::option_record(const std::string& name, const Arguments& a) {
+  Val out = boolean(a.key("action") == nullptr);  // whether it takes a value
+  out.object = make();
+  out.object->name = name;
+  for (const auto& [key, v] : a.keys) out.object->keys[key] = v;
+  return out;
+}
+
+void Follower::add_option(Object* parser, Arguments& a) {
+  std::string name;
+  bool positional = false;
+  for (const Val& v : a.values) {
+    if (!v.known_text()) {
+      touch(parser);
+      parser->now.open = "an option is added whose name is not known here";
+      return;
+    }
+    const std::string& s = v.text->text;
+    if (!s.starts_with('-')) positional = true;
+    if (name.empty() || (s.starts_with("--") && !name.starts_with("--"))) name = s;
+  }
+  const std::vector<Val> flags = a.values;
+  name.erase(0, std::min(name.find_first_not_of('-'), name.size()));
+  if (!positional) std::replace(name.begin(), name.end(), '-', '_');
+  if (const Val* dest = a.key("dest"); dest != nullptr && dest->known_text()) name = dest->text->text;
+  if (name.empty()) return;
+  const Val record = option_record(name, a);
+  if (positional) parser->bound.push_back(record);
+  for (const Val& flag : flags) {
+    if (!positional) parser->keys[flag.text->text] = record;
+  }
+  const bool given = source_.given.contains(name);
+  const Val v = given ? given_or(unknown(name, a.at), name) : option_default(a, positional, name);
+  touch(parser);
+  set_entry(parser, text(name, a.at), v, a.at);
+}
+
+Val Follower::parsed_options(Object* parser) {
+  Val out = instance("argparse.Namespace");
+  out.object->now.open = parser->now.open;
+  out.object->now.pairs = parser->now.pairs;
+  spend(4 * parser->now.pairs.size());
+  for (const auto& [key, v] : parser->now.pairs) {
+    if (key.known_text()) out.object->now.names[key.text->text] = v;
+  }
+  return out;
+}
+
+// sys.argv
+std::vector<Val> Follower::started_with() {
+  std::vector<Val> out = {text("program", 0)};
+  if (start_ == nullptr) {
+    out.push_back(unknown("the arguments that the program is given are not known here", 0, true));
+    return out;
+  }
+  for (const ShellWord& word : start_->arguments) {
+    const bool open = word.several && !word.unknowns.empty();
+    out.push_back(open ? unknown(word.unknowns.front().message, 0, true) : text(static_cast<const ShellText&>(word)));
+  }
+  return out;
+}
+
+// sys.argv[1:]
+std::vector<Val> Follower::own_arguments(std::size_t at) {
+  const std::optional<Val> all = library_constant("sys.argv");
+  const auto set = globals_->now.names.find(".sys.argv");
+  const auto items = set != globals_->now.names.end() ? items_of(set->second, at) : items_of(*all, at);
+  if (!items || items->empty()) return {unknown("what sys.argv holds is not known here", at, true)};
+  return {items->begin() + (is_many(items->front()) ? 0 : 1), items->end()};
+}
+
+// What of a parser's words is SGLang's own: all but the options that the program added.
+Val Follower::servers_words(const Object* parser, const Val* given, std::size_t at) {
+  const auto items = given == nullptr ? std::optional(own_arguments(at)) : items_of(*given, at);
+  if (!items) return unclear(given->begin, given->end);
+  std::vector<Val> words;
+  bool dropping = false;
+  for (const Val& item : *items) {
+    const std::string word = item.known_text() ? item.text->text : std::string();
+    const auto own = word.starts_with("--") ? parser->keys.find(word.substr(0, word.find('='))) : parser->keys.end();
+    if (word.starts_with("--"))
+      dropping = own != parser->keys.end() && own->second.integer != 0 && word.find('=') == word.npos;
+    if (own == parser->keys.end() && !dropping) words.push_back(item);
+  }
+  return list_aside(std::move(words));
+}
+
+// What parse_args gives: of words that are known as they say, else as options are that nobody gives.
+Val Follower::options_read(Object* parser, bool alone, Arguments& a) {
+  const Val* given = a.argument(0, "args");
+  const bool own = given != nullptr && !given->is(Kind::kNone);
+  const bool empty = own && given->sequence() && given->object->now.items.empty();
+  const bool reads = (own && !empty) || (!own && start_ != nullptr);
+  const auto items = !reads ? std::nullopt : own ? items_of(*given, a.at) : std::optional(own_arguments(a.at));
+  const auto values = items ? read_words(*parser, *items, a.at) : std::nullopt;
+  if (reads) touch(parser);
+  if (reads && !values) {
+    for (auto& [key, v] : parser->now.pairs) v = unknown("what the parser reads is not followed", a.at);
+  }
+  Val out = parsed_options(parser);
+  if (values) take_values(*out.object, *values);
+  if (parser->keys.contains(kServersWords))
+    out.object->keys[kServersWords] = servers_words(parser, own ? given : nullptr, a.at);
+  if (alone) return out;
+  Val others = list_of({});
+  if (!own && !values)
+    others = list_of({unknown("the arguments that the program is given are not known here", a.at, true)});
+  if (own && !values && !empty) others = list_of({unknown("what the parser reads is not followed", a.at, true)});
+  return list_of({out, others}, Kind::kTuple);
+}
+
+std::optional<Val> Follower::parser_call(const std::string& name, const Object& callee, Arguments& a) {
+  if (callee.bound.empty() || !name.starts_with("argparse.ArgumentParser.")) return std::nullopt;
+  const std::string what = name.substr(24);
+  const Val& self = callee.bound[0];
+  Object* parser = self.object;
+  if (what == "add_argument") {
+    add_option(parser, a);
+    return instance("argparse.Action");
+  }
+  if (what == "add_argument_group" || what == "add_mutually_exclusive_group") return self;
+  if (what == "set_defaults") {
+    for (const auto& [key, v] : a.keys) set_entry(parser, text(key, a.at), v, a.at);
+    for (const Val& more : a.more) update(parser, more, a.at);
+    return none();
+  }
+  if (what == "parse_args" || what == "parse_known_args") return options_read(parser, what == "parse_args", a);
+  if (what == "error" || what == "exit") throw Thrown{instance("SystemExit"), a.at};
+  if (what == "add_subparsers") {
+    touch(parser);
+    parser->now.open = "which subcommand is given is not known here";
+    return unknown("what subparsers.add_parser gives is not known here", a.at);
+  }
+  return unclear(a.at, a.end);
+}
+
+// --- words that a parser reads ---
+
+namespace {
+
+bool is_number_word(const std::string& s) {
+  return s.size() > 1 && s[0] == '-' && s.find_first_not_of("0123456789.", 1) == std::string::npos;
+}
+
+bool is_option_word(const Val& v) {
+  return v.is(Kind::kText) && v.text->text.size() > 1 && v.text->text[0] == '-' && !is_number_word(v.text->text);
+}
+
+// A word that begins with what is not known may be an option.
+bool is_open_word(const Val& v) { return !v.is(Kind::kText) || (!v.text->text.empty() && v.text->text[0] == kHole); }
+
+const Val* known_key(const Object& record, const char* key) {
+  const auto it = record.keys.find(key);
+  return it == record.keys.end() || it->second.is(Kind::kNone) ? nullptr : &it->second;
+}
+
+// What an option does with its value: "store" and its kin; none for actions that are not followed.
+std::optional<std::string> action_of(const Object& record) {
+  const Val* action = known_key(record, "action");
+  if (action == nullptr) return "store";
+  const bool followed = action->known_text() && (action->text->text == "store" || action->text->text == "store_true" ||
+                                                 action->text->text == "store_false");
+  return followed ? std::optional(action->text->text) : std::nullopt;
+}
+
+}  // namespace
+
+// The option that a word names, whole or by its beginning; null for none, and for several.
+const Object* Follower::named_option(const Object& parser, const std::string& flag) const {
+  const auto exact = parser.keys.find(flag);
+  if (exact != parser.keys.end()) return exact->second.object;
+  if (!flag.starts_with("--") || flag.size() < 3) return nullptr;
+  const Object* out = nullptr;
+  for (auto it = parser.keys.lower_bound(flag); it != parser.keys.end() && it->first.starts_with(flag); ++it) {
+    if (out != nullptr && out != it->second.object) return nullptr;
+    out = it->second.object;
+  }
+  return out;
+}
+
+// As many words as an option takes, from words[i] on; none where that is not known.
+std::optional<Val> Follower::taken_words(const Object& record, const std::vector<Val>& words, std::size_t& i,
+                                         std::size_t at) {
+  const Val* count = known_key(record, "nargs");
+  const Val* type = known_key(record, "type");
+  const Val* choices = known_key(record, "choices");
+  const bool listed = count != nullptr && count->known_text() && (count->text->text == "+" || count->text->text == "*");
+  if (count != nullptr && !listed) return std::nullopt;
+  std::vector<Val> taken;
+  for (; i < words.size() && (listed || taken.empty()); ++i) {
+    if (is_open_word(words[i])) return std::nullopt;
+    if (is_option_word(words[i])) break;
+    Val v = words[i];
+    if (type != nullptr) {
+      Arguments inner;
+      inner.at = at;
+      inner.end = at;
+      inner.values = {v};
+      v = call(*type, inner);
+    }
+    if (choices != nullptr && contains(*choices, v) != std::optional(true)) return std::nullopt;
+    taken.push_back(std::move(v));
+  }
+  if (taken.empty() && (!listed || count->text->text == "+")) return std::nullopt;
+  return listed ? list_of(std::move(taken)) : taken.front();
+}
+
+// --option=VALUE: its value, whatever it looks like.
+bool Follower::read_joined(const Object* record, const ShellText& value, WordsRead& read) {
+  if (record == nullptr) return read.parser.keys.contains(kServersWords);  // SGLang's own
+  if (action_of(*record) != "store" || value.text.starts_with('-')) return false;
+  std::size_t one = 0;
+  const auto v = taken_words(*record, {text(value)}, one, read.at);
+  if (v) read.values[record->name] = *v;
+  return v.has_value();
+}
+
+// The next word, and those that it takes; false where that is not followed.
+bool Follower::read_word(const std::vector<Val>& given, WordsRead& read) {
+  if (is_open_word(given[read.next])) return false;
+  const Object* record = nullptr;
+  if (is_option_word(given[read.next])) {
+    const ShellText& word = *given[read.next++].text;
+    const std::size_t equals = word.text.starts_with("--") ? word.text.find('=') : std::string::npos;
+    record = named_option(read.parser, word.text.substr(0, equals));
+    if (equals != std::string::npos) return read_joined(record, sources::tail(word, equals + 1), read);
+    if (record == nullptr && read.parser.keys.contains(kServersWords)) {  // SGLang's own, with its values
+      while (read.next < given.size() && !is_option_word(given[read.next])) ++read.next;
+      return true;
+    }
+  } else if (read.positional < read.parser.bound.size()) {
+    record = read.parser.bound[read.positional++].object;
+  }
+  const auto action = record == nullptr ? std::nullopt : action_of(*record);
+  if (!action) return false;
+  const auto v = *action == "store" ? taken_words(*record, given, read.next, read.at)
+                                    : std::optional(boolean(*action == "store_true"));
+  if (v) read.values[record->name] = *v;
+  return v.has_value();
+}
+
+// What a parser makes of words, by the names of its options; none where it ends the program, or is not followed.
+std::optional<std::map<std::string, Val>> Follower::read_words(const Object& parser, const std::vector<Val>& given,
+                                                               std::size_t at) {
+  if (!parser.now.open.empty()) return std::nullopt;
+  spend_items(given);
+  WordsRead read{.parser = parser, .at = at};
+  while (read.next < given.size()) {
+    if (!read_word(given, read)) return std::nullopt;
+  }
+  return read.positional == parser.bound.size() ? std::optional(std::move(read.values)) : std::nullopt;
+}
+
+// What a parser read stands in its options; nothing is taken for granted any longer.
+void Follower::take_values(Object& options, const std::map<std::string, Val>& values) {
+  options.way = "read";
+  for (auto& [key, v] : options.now.pairs) {
+    const auto it = key.known_text() ? values.find(key.text->text) : values.end();
+    if (it != values.end()) options.now.names[it->first] = v = it->second;
+  }
+}
+
+// --- click, typer, fire ---
+
+// typer.run(function), fire.Fire(function): what it is given where nobody gives an option.
+Val Follower::run_as_command(const Val& function, const Arguments& a) {
+  Arguments options;
+  options.at = a.at;
+  options.end = a.end;
+  options.call = a.call;
+  const Object* own = function.object->bases.empty() ? function.object : function.object->bases[0];
+  if (own->statement == nullptr) return unclear(a.at, a.end);
+  for (const Parameter& one : own->statement->parameters) {
+    const auto fallback = own->keys.find("=" + one.name);
+    if (one.stars > 0 || fallback == own->keys.end()) continue;
+    const bool given = source_.given.contains(one.name);
+    const Val v = given ? given_or(unknown(one.name, a.at), one.name) : fallback->second;
+    options.keys.emplace_back(one.name, given ? v : take_default(one.name, v, a.at));
+  }
+  options.more = {unknown("", a.at)};
+  return call(function, options);
+}
+
+namespace {
+
+// The parameter that a click option is handed as: a name without dashes, else the first long one.
+std::string click_name(const std::vector<Val>& flags) {
+  std::string out;
+  for (const Val& v : flags) {
+    if (!v.known_text()) return {};
+    std::string flag = v.text->text.substr(0, v.text->text.find('/'));
+    if (!flag.starts_with('-')) return flag;
+    if (out.empty() || (flag.starts_with("--") && !out.starts_with("--"))) out = std::move(flag);
+  }
+  out.erase(0, std::min(out.find_first_not_of('-'), out.size()));
+  for (char& c : out) c = c == '-' ? '_' : ascii_lower(c);
+  return out;
+}
+
+}  // namespace
+
+// What click hands over for an option that nobody gives.
+Val Follower::click_default(const Object& option, const std::string& name, std::size_t at) {
+  const auto is_true = [&](const char* key) {
+    const Val* v = known_key(option, key);
+    return v != nullptr && truth(*v) != std::optional(false);
+  };
+  Val asked_for = unknown(name + " is given where the program is started", at);
+  auto mystery = std::make_shared<Mystery>(*asked_for.mystery);
+  mystery->name = name;
+  asked_for.mystery = mystery;
+  const Val* fallback = known_key(option, "default");
+  const Val* type = known_key(option, "type");
+  const bool argument = option.name == "click.argument";
+  if (is_true("required") || is_true("prompt") || known_key(option, "callback") != nullptr ||
+      known_key(option, "cls") != nullptr || (argument && fallback == nullptr))
+    return asked_for;
+  const bool flag = is_true("is_flag") || std::ranges::any_of(option.bound, [](const Val& v) {
+                      return v.known_text() && v.text->text.find('/') != std::string::npos;
+                    });
+  if (fallback == nullptr && flag) return boolean(false);
+  if (fallback == nullptr && is_true("count")) return whole(0);
+  if (fallback == nullptr) return is_true("multiple") ? list_of({}, Kind::kTuple) : none();
+  if (!fallback->is(Kind::kText) || type == nullptr || !type->is(Kind::kNative)) return *fallback;
+  const std::string& to = type->object->name;
+  if (to != "int" && to != "float" && to != "bool") return *fallback;  // str, click.Choice, click.Path
+  Arguments inner;
+  inner.at = inner.end = at;
+  inner.values = {*fallback};
+  return call(*type, inner);
+}
+
+// @click.option, @click.argument: the default of the parameter that it is.
+void Follower::take_click_option(Object* function, const Object& option, std::size_t at) {
+  const std::string name = click_name(option.bound);
+  if (!name.empty()) function->keys["=" + name] = click_default(option, name, at);
+}
+
+// Whether a function is one of the program's own command line: @click.command(), @app.command().
+bool Follower::is_command(const Object& function) {
+  const std::string_view by = std::string_view(function.altered).substr(0, function.altered.find('('));
+  return by.ends_with(".command") || by == "command";
+}
+
+std::optional<Val> Follower::command_line(const std::string& name, Arguments& a) {
+  const bool runs_function = name == "typer.run" || name == "fire.Fire";
+  if (runs_function && a.values.size() == 1 && a.values[0].is(Kind::kFunction)) return run_as_command(a.values[0], a);
+  if (name == "typer.Option" || name == "typer.Argument") {
+    const Val* fallback = a.argument(0, "default");
+    if (fallback == nullptr) return std::nullopt;
+    const bool required = shown(fallback->begin, fallback->end) == "...";
+    return required ? unknown("it is given where the program is started", a.at) : *fallback;
+  }
+  if (name == "click.option" || name == "click.argument") {
+    Val out = instance(name);
+    out.object->bound = a.values;
+    for (const auto& [key, v] : a.keys) out.object->keys[key] = v;
+    return out;
+  }
+  if (name == "argparse.ArgumentParser") {
+    Val out = instance(name);
+    const bool more = a.key("parents") != nullptr || a.key("argument_default") != nullptr || !a.more.empty();
+    if (more) out.object->now.open = fmt::format("what {} brings is not followed", shown(a.at, a.end));
+    return out;
+  }
+  return std::nullopt;
+}
+
+}  // namespace preflight::sources::program
