@@ -113,6 +113,33 @@ TEST(Sources, AreReadAsTheyWouldRun) {
   }
 }
 
+// Whether a script comes to a launch decides what is taken of what it is started with: a place that is not there is
+// asked for where the script would end for it. What else is named like the server is none.
+TEST(Sources, ANameLikeTheServersIsNoLaunch) {
+  const testing::TemporaryDirectory dir;
+  const std::string file = dir.path() + "/sglang/run.sh";
+  for (const char* first : {"conda activate sglang", "python -c 'import sglang'", "docker rm -f sglang", "true",
+                            "mkdir -p ~/sglang/logs", "source ~/sglang/bin/activate", "docker pull lmsysorg/sglang"}) {
+    const std::string text = fmt::format(
+        "{}\nD=\"$(cd \"$(dirname \"$0\")\" && pwd)\"\nR=$(dirname \"$D\")\n"
+        "if [ ! -f \"$D/models\" ]; then exit 1; fi\npython -m sglang.launch_server --model-path m\n",
+        first);
+    EXPECT_THAT(shown(read_launches(text, {}, file)),
+                ::testing::AllOf(::testing::StartsWith("launch 5"),
+                                 ::testing::HasSubstr("when unless the script ends at line 4")))
+        << first;
+  }
+  // What may start a server is one: nothing was given to the script that comes to it.
+  for (const char* last : {"docker run lmsysorg/sglang:latest --model-path m $A",
+                           "ssh h \"python -m sglang.launch_server --model-path m $A\"",
+                           "bash <<END\npython -m sglang.launch_server --model-path m $A\nEND"}) {
+    const std::string text = fmt::format("A=; if [ -n \"$1\" ]; then A=--trust-remote-code; fi\n{}\n", last);
+    EXPECT_THAT(shown(read_launches(text, {}, file)),
+                ::testing::AllOf(::testing::StartsWith("launch"), ::testing::Not(::testing::HasSubstr("depends on"))))
+        << last;
+  }
+}
+
 // Every place that is told lies in the text.
 TEST(Sources, PlacesLieInTheText) {
   for (const char* kind : {"shell", "containers", "others"}) {

@@ -9,9 +9,12 @@
 
 #include <fmt/format.h>
 
+#include "src/sources/container_command.h"
+#include "src/sources/mentions.h"
 #include "src/sources/programs.h"
 #include "src/sources/shell/evaluator.h"
 #include "src/sources/shell/parser.h"
+#include "src/sources/shell/script_word.h"
 
 namespace preflight::sources {
 namespace {
@@ -66,6 +69,27 @@ struct Decided {
   std::set<std::string> missing = {};  // files, by their paths
 };
 
+// Whether a command may start a server. `conda activate sglang` and `mkdir -p ~/sglang/logs` start none: a folder or an
+// environment of that name says nothing.
+bool may_start(const ShellCommand& command) {
+  const std::vector<ShellWord>& words = command.words;
+  if (words.empty() || only_speaks(words.front().text)) return false;
+  const auto names = [](std::string_view text) { return text.find("sglang") != text.npos; };
+  const auto in_text = [&](const ShellText& text) { return names(text.text); };
+  if (std::ranges::any_of(command.input, in_text) || (command.file && in_text(*command.file))) return true;
+  const auto script = script_word(words);
+  const bool python = base_name(words.front().text).starts_with("python");
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i].text;
+    if (server_at(words, i) || names_server(word)) return true;
+    const bool holds_command = word.find_first_of(" \n") != std::string::npos && !python;
+    const bool runs = i == script || (python && i == 1);
+    if ((holds_command && names(word)) || (runs && names(base_name(word)))) return true;
+    if (is_container_tool(word) && container_run(words, i) && std::ranges::any_of(words, in_text)) return true;
+  }
+  return false;
+}
+
 // Whether a script comes to a launch when it is started so.
 bool comes_to_launch(const ShellText& script, std::string_view pasted, const ShellStart& start, Decided& decided) {
   ShellBudget budget{.steps = limits::kProbeSteps};
@@ -73,12 +97,7 @@ bool comes_to_launch(const ShellText& script, std::string_view pasted, const She
   probe.trail = nullptr;
   probe.wants_environment = [](const ShellCommand&) { return false; };
   bool any = false;
-  const auto names = [](const ShellText& text) { return text.text.find("sglang") != std::string::npos; };
-  probe.on_command = [&](const ShellCommand& c, const Values&, const std::string&) {
-    any = any ||
-          (!c.words.empty() && !only_speaks(c.words.front().text) &&
-           (std::ranges::any_of(c.words, names) || std::ranges::any_of(c.input, names) || (c.file && names(*c.file))));
-  };
+  probe.on_command = [&](const ShellCommand& c, const Values&, const std::string&) { any = any || may_start(c); };
   ShellEvaluator evaluator(script, pasted, probe, budget);
   if (!evaluator.run()) return false;
   if (const TakenDefaults& defaults = evaluator.state().defaults; defaults != nullptr) {
