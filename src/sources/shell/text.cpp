@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -136,21 +137,75 @@ bool begins_command(std::string_view text, std::size_t at, std::string_view word
                            before.ends_with("\nelse"));
 }
 
+// What commands between parentheses hold that is no syntax: comments, and here-documents behind their line.
+class Beside {
+ public:
+  explicit Beside(std::string_view text) : text_(text) {}
+
+  // The last index of what begins at `i`, in commands; `i` itself where nothing does.
+  std::size_t last(std::size_t i) {
+    const char c = text_[i];
+    if (c == '\n' && !ends_.empty()) return behind_documents(i);
+    if (c == '#' && std::string_view(" \t\n;(&|").find(text_[i - 1]) != std::string_view::npos)
+      return std::min(text_.find('\n', i), text_.size()) - 1;
+    const std::string_view rest = text_.substr(i);
+    if (rest.starts_with("<<<")) return i + 2;
+    return rest.starts_with("<<") ? behind_sign(i) : i;
+  }
+
+ private:
+  std::size_t behind_sign(std::size_t i) {
+    std::size_t at = i + 2;
+    const bool tabs = at < text_.size() && text_[at] == '-';
+    at = text_.find_first_not_of(" \t", at + (tabs ? 1 : 0));
+    if (at == std::string_view::npos) return i + 1;
+    const bool quoted = text_[at] == '\'' || text_[at] == '"';
+    const std::size_t first = at + (quoted || text_[at] == '\\' ? 1 : 0);
+    const std::size_t end = quoted ? text_.find(text_[at], first) : text_.find_first_of(" \t\n;&|<>()", first);
+    if (end == std::string_view::npos || end == first) return i + 1;
+    ends_.emplace_back(text_.substr(first, end - first), tabs);
+    return quoted ? end : end - 1;
+  }
+  std::size_t behind_documents(std::size_t line_end) {
+    for (const auto& [end, tabs] : std::exchange(ends_, {})) {
+      for (bool closed = false; !closed && line_end < text_.size();) {
+        const std::size_t from = line_end + 1;
+        line_end = std::min(text_.find('\n', from), text_.size());
+        std::string_view line = text_.substr(std::min(from, text_.size()), line_end - std::min(from, line_end));
+        if (tabs) line.remove_prefix(std::min(line.find_first_not_of('\t'), line.size()));
+        closed = line == end;
+        if (!line.starts_with(end) || !line.substr(end.size()).starts_with(')')) continue;
+        return line_end - line.size() + end.size() - 1;  // bash takes END) for its end, too
+      }
+    }
+    return line_end;
+  }
+
+  std::string_view text_;
+  std::vector<std::pair<std::string_view, bool>> ends_ = {};  // of here-documents whose line is not over
+};
+
 }  // namespace
 
 std::size_t behind_parenthesis(std::string_view text, std::size_t open) {
-  std::string nested;              // what is open: ( ' "
+  std::string nested;              // what is open: ( ' ", and + for the parentheses of arithmetic
   std::vector<std::size_t> cases;  // how much was open where each case began: its patterns end in parentheses
+  Beside beside(text);
   for (std::size_t i = open; i < text.size(); ++i) {
-    const char c = text[i];
     if (!nested.empty() && nested.back() == '(') {
+      if (const std::size_t last = beside.last(i); last > i) {
+        i = last;
+        continue;
+      }
       if (begins_command(text, i, "case")) cases.push_back(nested.size());
       const bool ends = !cases.empty() && begins_command(text, i, "esac");
       if (ends) cases.pop_back();
     }
+    const char c = text[i];
     const char inside = nested.empty() ? '\0' : nested.back();
-    const bool opens = (c == '\'' && inside != '"') || (c == '"' && inside != '"') ||
-                       (c == '(' && (inside != '"' || text[i - 1] == '$'));
+    const bool called = i > 0 && text[i - 1] == '$';
+    const bool opens =
+        (c == '\'' && inside != '"') || (c == '"' && inside != '"') || (c == '(' && (inside != '"' || called));
     if (inside == '\'') {
       if (c == '\'') nested.pop_back();
     } else if (c == '\\') {
@@ -158,10 +213,11 @@ std::size_t behind_parenthesis(std::string_view text, std::size_t open) {
     } else if (c == '"' && inside == '"') {
       nested.pop_back();
     } else if (opens) {
-      nested += c;
+      const bool doubled = c == '(' && i + 1 < text.size() && text[i + 1] == '(';
+      nested += doubled || (c == '(' && inside == '+' && !called) ? '+' : c;
     } else if (c == ')' && inside == '(' && !cases.empty() && cases.back() == nested.size()) {
       continue;
-    } else if (c == ')' && inside == '(') {
+    } else if (c == ')' && (inside == '(' || inside == '+')) {
       nested.pop_back();
       if (nested.empty()) return i + 1;
     }
