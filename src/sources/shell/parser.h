@@ -78,6 +78,7 @@ class ShellParser {
   void put_quote(Parts& parts, std::size_t at) const;
   void backslash(Parts& parts);
   void single_quotes(Parts& parts, bool ansi);
+  bool ansi_escape(std::string& decoded);
   void double_quotes(Parts& parts);
   void quoted_piece(Parts& parts);
   void dollar(Parts& parts, bool quoted);

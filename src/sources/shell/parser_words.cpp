@@ -1,5 +1,6 @@
 // Words of shell text: quotes, expansions, assignments. Tested by tests/shell_test.cpp.
 #include <algorithm>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -140,6 +141,26 @@ void ShellParser::backslash(Parts& parts) {
   at_ += 2;
 }
 
+// What \n, \x41 and \101 of $'…' stand for, with the last sign taken left where it is; false for those not followed.
+bool ShellParser::ansi_escape(std::string& decoded) {
+  constexpr std::string_view kFrom = "ntrabefv\\'\"?";
+  constexpr std::string_view kTo = "\n\t\r\a\b\x1b\f\v\\'\"?";
+  if (const auto which = kFrom.find(peek()); which != std::string_view::npos) {
+    decoded += kTo[which];
+    return true;
+  }
+  const bool hex = peek() == 'x';
+  const std::string_view digits = hex ? "0123456789abcdefABCDEF" : "01234567";
+  const std::size_t first = at_ + (hex ? 1 : 0);
+  std::size_t end = first;
+  while (end < text_.size() && end - first < (hex ? 2 : 3) && digits.find(text_[end]) != std::string_view::npos) ++end;
+  const long value = std::strtol(std::string(text_.substr(first, end - first)).c_str(), nullptr, hex ? 16 : 8);
+  if (end == first || value == 0 || value > 255) return false;
+  decoded += static_cast<char>(value);
+  at_ = end - 1;
+  return true;
+}
+
 void ShellParser::single_quotes(Parts& parts, bool ansi) {
   const std::size_t from = at_;
   if (ansi) ++at_;
@@ -149,11 +170,7 @@ void ShellParser::single_quotes(Parts& parts, bool ansi) {
   for (++at_; !at_end() && peek() != '\''; ++at_) {
     if (ansi && peek() == '\\') {
       ++at_;
-      constexpr std::string_view kFrom = "nt\\'\"";
-      constexpr std::string_view kTo = "\n\t\\'\"";
-      const auto which = kFrom.find(peek());
-      if (which == std::string_view::npos) plain = false;
-      decoded += which == std::string_view::npos ? '?' : kTo[which];
+      plain = ansi_escape(decoded) && plain;
     } else if (ansi) {
       decoded += peek();
     } else {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -48,7 +49,14 @@ std::optional<std::string> of_dirname(const std::vector<std::string>& words) {
 
 std::optional<std::string> of_seq(const std::vector<std::string>& words) {
   std::vector<std::int64_t> numbers;
+  std::string between = "\n";
   for (std::size_t i = 1; i < words.size(); ++i) {
+    if (words[i].starts_with("-s") && (words[i].size() > 2 || i + 1 < words.size())) {
+      between = words[i].size() > 2 ? words[i].substr(2) : words[i + 1];
+      if (between.find('\\') != std::string::npos) return std::nullopt;
+      i += words[i].size() > 2 ? 0 : 1;
+      continue;
+    }
     const auto value = number(words[i]);
     if (!value || (words[i].size() > 1 && words[i][0] == '0')) return std::nullopt;
     numbers.push_back(*value);
@@ -60,7 +68,7 @@ std::optional<std::string> of_seq(const std::vector<std::string>& words) {
   if (step == 0 || (last - first) / step >= limits::kPrintedNumbers) return std::nullopt;
   std::string out;
   for (std::int64_t n = first; step > 0 ? n <= last : n >= last; n += step)
-    out += fmt::format("{}{}", out.empty() ? "" : "\n", n);
+    out += fmt::format("{}{}", out.empty() ? "" : between, n);
   return out;
 }
 
@@ -89,6 +97,39 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 }
 
 // -dX -fN, glued or apart; one field alone.
+// Whether cut prints the n-th field of 2, 1,3, 2-4, 2- or -3; none where the list is none of these.
+std::optional<bool> cut_takes(std::string_view list, std::int64_t n) {
+  constexpr auto kLast = std::optional<std::int64_t>(std::numeric_limits<std::int64_t>::max());
+  bool takes = false;
+  while (!list.empty()) {
+    const auto comma = list.find(',');
+    const std::string one(list.substr(0, comma));
+    const auto dash = one.find('-');
+    const auto from = dash == 0 ? std::optional<std::int64_t>(1) : number(one.substr(0, dash));
+    const bool open = dash != std::string::npos && dash + 1 == one.size();
+    const auto to = dash == std::string::npos ? from : open ? kLast : number(one.substr(dash + 1));
+    if (one == "-" || !from || !to || *from < 1 || *to < *from) return std::nullopt;
+    takes = takes || (*from <= n && n <= *to);
+    list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
+  }
+  return takes;
+}
+
+std::string cut_from(std::string_view line, const std::string& delimiter, const std::string& list) {
+  std::string out;
+  bool any = false;
+  for (std::int64_t n = 1; n <= limits::kPrintedNumbers; ++n) {
+    const auto end = line.find(delimiter);
+    if (cut_takes(list, n).value_or(false)) {
+      out += (any ? delimiter : std::string()) + std::string(line.substr(0, end));
+      any = true;
+    }
+    if (end == std::string_view::npos) return out;
+    line.remove_prefix(end + 1);
+  }
+  return {};
+}
+
 std::optional<std::string> of_cut(const std::vector<std::string>& words, std::string_view input) {
   std::string delimiter;
   std::string field;
@@ -99,15 +140,13 @@ std::optional<std::string> of_cut(const std::vector<std::string>& words, std::st
     (w[1] == 'd' ? delimiter : field) = w.size() > 2 ? w.substr(2) : words[i + 1];
     if (w.size() == 2) ++i;
   }
-  const auto number_of = number(field);
-  if (delimiter.size() != 1 || !number_of || *number_of < 1) return std::nullopt;
+  if (delimiter.size() != 1 || field.empty() || !cut_takes(field, 1)) return std::nullopt;
   std::string out;
-  for (std::string_view line : lines_of(input)) {
-    for (std::int64_t n = 1; n < *number_of && line.find(delimiter) != std::string_view::npos; ++n)
-      line.remove_prefix(line.find(delimiter) + 1);
-    // A line without a delimiter is printed whole, one with too few fields is empty: neither is what was meant.
-    if (line.empty()) return std::nullopt;
-    out += std::string(line.substr(0, line.find(delimiter))) + "\n";
+  for (const std::string_view line : lines_of(input)) {
+    const std::string taken = line.find(delimiter) == std::string_view::npos ? std::string(line)  // printed whole
+                                                                             : cut_from(line, delimiter, field);
+    if (taken.empty()) return std::nullopt;  // too few fields: not what was meant
+    out += taken + "\n";
   }
   return out;
 }
