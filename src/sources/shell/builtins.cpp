@@ -95,6 +95,48 @@ void ShellEvaluator::set_unknown(const std::string& written, const std::string& 
   state_.set(name, {.text = unknown_text(why, at)});
 }
 
+// One item of a list: numbered ones stand in their order, and none twice.
+void ShellEvaluator::put_item(ShellValue& list, std::string key, ShellText text) {
+  auto& items = list.items;
+  const auto numbered = [](const std::string& k) { return k.find_first_not_of("0123456789") == std::string::npos; };
+  const auto before = [](const std::string& a, const std::string& b) {
+    return a.size() != b.size() ? a.size() < b.size() : a < b;
+  };
+  const bool last = items.empty() || (numbered(key) && numbered(items.back().first) && before(items.back().first, key));
+  if (!last) spend(items.size() / 8 + 1);
+  const auto same =
+      last ? items.end() : std::ranges::find_if(items, [&](const auto& item) { return item.first == key; });
+  if (same != items.end()) {
+    same->second = std::move(text);
+    return;
+  }
+  const auto behind = last || !numbered(key)
+                          ? items.end()
+                          : std::ranges::find_if(items, [&](const auto& item) { return before(key, item.first); });
+  items.emplace(behind, std::move(key), std::move(text));
+}
+
+// NAME[subscript]=text, or += it.
+void ShellEvaluator::set_item(const std::string& name, const std::string& subscript, ShellText text, bool appends,
+                              std::size_t at) {
+  const ShellValue* old = state_.find(name);
+  ShellValue list{.is_array = true};
+  const bool open = old != nullptr && (old->is_array ? old->open : !old->text.unknowns.empty());
+  const std::string key = open ? std::string() : subscript_of(name, subscript);
+  if (key.empty() || key == "@" || key == "*" || (appends && !has_plain_values(name)))
+    return set_unknown(name, fmt::format("what {}[{}] sets is not followed", name, subscript), at);
+  if (old != nullptr && old->is_array) list.items = old->items;
+  if (old != nullptr && !old->is_array) list.items.emplace_back("0", old->text);
+  if (const auto item = appends ? scalar(name, key) : std::nullopt) {
+    ShellText whole = *item;
+    if (whole.origin.empty()) whole.origin.resize(whole.text.size(), at);
+    append(whole, text);
+    text = std::move(whole);
+  }
+  put_item(list, key, std::move(text));
+  remember(name, std::move(list), false, nullptr);
+}
+
 void ShellEvaluator::remember(const std::string& name, ShellValue value, bool exports, ShellCommand* command) {
   for (std::set<std::string>* names : written_) names->insert(name);
   spend(value.text.text.size() / 16 + 1);
@@ -105,6 +147,13 @@ void ShellEvaluator::remember(const std::string& name, ShellValue value, bool ex
   if (const std::string referred = referred_by(name); referred != name)
     return remember(referred, std::move(value), exports, command);
   if (state_.variables[name].attribute == "-n") taint("a reference (declare -n) sets", 0);
+  if (const ShellValue* list = state_.find(name); list != nullptr && list->is_array && !value.is_array) {
+    spend(list->items.size());  // which are copied
+    ShellText first = list->open ? unknown_text(fmt::format("what of {} an assignment leaves is not followed", name), 0)
+                                 : std::move(value.text);
+    value = list->open ? ShellValue{.text = std::move(first)} : *list;
+    if (value.is_array) put_item(value, "0", std::move(first));
+  }
   if (!has_plain_values(name)) value = as_declared(name, std::move(value));
   ShellVariable& variable = state_.variables[name];
   variable.value = std::make_shared<const ShellValue>(std::move(value));
@@ -112,6 +161,35 @@ void ShellEvaluator::remember(const std::string& name, ShellValue value, bool ex
   if (variable.exported && command != nullptr && !variable.value->is_array) {
     command->exports.emplace_back(name, variable.value->text);
   }
+}
+
+// The items of NAME=(…) behind those that are there; false where one's subscript is not known.
+bool ShellEvaluator::add_items(ShellValue& list, const Assignment& a) {
+  const auto declared = state_.variables.find(a.name);
+  const bool keyed = declared != state_.variables.end() && declared->second.attribute == "-A";
+  std::size_t next = 0;
+  if (!list.items.empty()) next = static_cast<std::size_t>(std::atoll(list.items.back().first.c_str())) + 1;
+  for (const Word& item : a.items) {
+    run_substitutions(item.parts);
+    const std::string_view written = written_word(item);
+    const bool subscripted = written.starts_with('[') && written.find("]=") != std::string_view::npos;
+    if (!subscripted && keyed) return false;
+    if (!subscripted) {
+      for (ShellWord& field : expand(item)) {
+        list.open = list.open || (!field.unknowns.empty() && may_be_several(item));
+        put_item(list, std::to_string(next++), std::move(field));
+      }
+      continue;
+    }
+    const ShellWord field = expand_single(item);
+    const auto close = field.text.find("]=");
+    std::string key = close == std::string::npos ? std::string() : field.text.substr(1, close - 1);
+    if (!keyed && !is_number(key)) key = subscript_of(a.name, key);
+    if (key.empty() || key.find(kHole) != std::string::npos || key == "@" || key == "*") return false;
+    next = static_cast<std::size_t>(std::atoll(key.c_str())) + 1;
+    put_item(list, std::move(key), tail(field, close + 2));
+  }
+  return true;
 }
 
 void ShellEvaluator::assign(const Assignment& written, bool exports, ShellCommand* command, const ShellWord* expanded) {
@@ -127,20 +205,10 @@ void ShellEvaluator::assign(const Assignment& written, bool exports, ShellComman
       value.open = old->open;
       if (!old->is_array) value.items.emplace_back("0", old->text);
     }
-    std::size_t next = value.items.size();
-    if (next > 0 && value.items.back().first.find_first_not_of("0123456789") == std::string::npos)
-      next = static_cast<std::size_t>(std::atoll(value.items.back().first.c_str())) + 1;
-    for (const Word& item : a.items) {
-      run_substitutions(item.parts);
-      for (ShellWord& field : expand(item)) {
-        value.open = value.open || (!field.unknowns.empty() && may_be_several(item));
-        const auto close = field.text.find("]=");
-        if (field.text.starts_with('[') && close != std::string::npos) {
-          value.items.emplace_back(field.text.substr(1, close - 1), tail(field, close + 2));
-        } else {
-          value.items.emplace_back(std::to_string(next++), std::move(field));
-        }
-      }
+    if (!add_items(value, a)) {
+      return set_unknown(
+          a.name, fmt::format("what a list sets of {} is not followed; give it with {}", a.name, how_to_set(a.name)),
+          outer(a.whole.begin));
     }
     spend(value.items.size());
     return remember(a.name, std::move(value), exports, command);
@@ -158,22 +226,7 @@ void ShellEvaluator::assign(const Assignment& written, bool exports, ShellComman
     text = std::move(path);
   }
   if (command != nullptr && command->words.empty()) command->assignments.push_back(std::move(word));
-  if (!a.subscript.empty()) {
-    value.is_array = true;
-    if (old != nullptr) value.items = old->items;
-    if (old != nullptr && old->open)
-      return set_unknown(a.name, fmt::format("what {}[{}] sets is not followed", a.name, a.subscript),
-                         outer(a.whole.begin));
-    std::string key = a.subscript;
-    key = subscript_of(a.name, key);
-    if (key.empty()) {
-      return set_unknown(a.name, fmt::format("what {}[{}] sets is not followed", a.name, a.subscript),
-                         outer(a.whole.begin));
-    }
-    std::erase_if(value.items, [&](const auto& item) { return item.first == key; });
-    value.items.emplace_back(std::move(key), std::move(text));
-    return remember(a.name, std::move(value), exports, command);
-  }
+  if (!a.subscript.empty()) return set_item(a.name, a.subscript, std::move(text), a.appends, outer(a.whole.begin));
   if (a.appends && old != nullptr) {
     value.text = old->text;
     const std::string& attribute = state_.variables[a.name].attribute;
@@ -197,7 +250,7 @@ void ShellEvaluator::assign(const Assignment& written, bool exports, ShellComman
 void ShellEvaluator::declare(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from) {
   const std::string& name = command.words.front().text;
   bool exports = name == "export";
-  bool withdraws = false;  // export -n
+  bool withdraws = false;  // export -n, declare +x
   bool local = !locals_.empty() && name != "export" && name != "readonly";
   bool stays = name == "readonly";
   std::string attribute;
@@ -215,18 +268,24 @@ void ShellEvaluator::declare(ShellCommand& command, const Node& node, const std:
     if (before && !attribute.empty()) state_.variables[variable].attribute = attribute;
     if (!before && stays && attribute != "-A" && attribute != "-n") state_.variables[variable].attribute = "readonly";
   };
-  const auto keep = [&](const std::string& variable) {
-    if (!local) return;
+  // A name that is local from here on is another variable, which inherits that programs get it.
+  const auto keep = [&](const std::string& variable, bool keeps_value) {
+    if (!local || std::ranges::any_of(locals_.back(), [&](const auto& one) { return one.first == variable; })) return;
     const auto it = state_.variables.find(variable);
     locals_.back().emplace_back(variable, it == state_.variables.end() ? std::nullopt : std::optional(it->second));
+    if (it == state_.variables.end()) return;
+    it->second.attribute.clear();
+    if (!keeps_value) it->second.value = nullptr;
   };
   for (std::size_t i = 1; i < command.words.size(); ++i) {
     const std::string& w = command.words[i].text;
     if (w.starts_with('-') && from[i] < node.declared.size() && node.declared[from[i]].name.empty()) {
       if (!w.starts_with("--")) option(w);
+    } else if (w.starts_with('+')) {
+      withdraws = withdraws || w.find('x') != std::string::npos;
     } else if (from[i] < node.declared.size() && !node.declared[from[i]].name.empty()) {
       const Assignment& assignment = node.declared[from[i]];
-      keep(assignment.name);
+      keep(assignment.name, assignment.is_array || assignment.appends);
       if (attribute == "-n" && !assignment.is_array) {
         refer(assignment.name, command.words[i]);
         continue;
@@ -237,11 +296,11 @@ void ShellEvaluator::declare(ShellCommand& command, const Node& node, const std:
       mark(assignment.name, false);
       if (withdraws) state_.variables[assignment.name].exported = false;
     } else if (const auto equals = w.find('='); equals != std::string::npos && is_name(w.substr(0, equals))) {
-      keep(w.substr(0, equals));  // `export $PAIR`
+      keep(w.substr(0, equals), false);  // `export $PAIR`
       remember(w.substr(0, equals), {.text = tail(command.words[i], equals + 1)}, exports, &command);
     } else if (is_name(w)) {
-      keep(w);
-      if (local && name == "local") state_.variables[w].value = nullptr;
+      keep(w, false);
+      if (local) state_.variables[w];  // no other one of that name is meant
       mark(w, true);
       mark(w, false);
       if (withdraws) {
@@ -456,8 +515,8 @@ void ShellEvaluator::read_names(const std::vector<ShellWord>& words, std::string
       if (letters_with_values.find(w.back()) != std::string_view::npos) ++i;
       continue;
     }
-    if (is_name(w)) {
-      set_unknown(w, why(w), words[0].begin);
+    if (const std::string read = w.substr(0, w.find('[')); is_name(read)) {
+      set_unknown(read, why(read), words[0].begin);
       any = true;
     }
   }
@@ -466,24 +525,27 @@ void ShellEvaluator::read_names(const std::vector<ShellWord>& words, std::string
   }
 }
 
-void ShellEvaluator::shift(const std::vector<ShellWord>& words) {
+Status ShellEvaluator::shift(const std::vector<ShellWord>& words) {
   for (std::set<std::string>* names : written_) names->insert("@");
   state_.arguments_of_start = false;
   spend(state_.arguments.size() / 4);
   if (words.size() > 1 && !words[1].unknowns.empty()) {  // shift $((OPTIND - 1))
     state_.arguments.clear();
     state_.arguments_known = false;
-    return;
+    return Status::kUnknown;
   }
   const std::size_t count =
       words.size() > 1 ? static_cast<std::size_t>(std::max(0, std::atoi(words[1].text.c_str()))) : 1;
-  const std::size_t gone = count > state_.arguments.size() ? state_.arguments.size() : count;
+  const bool too_many = count > state_.arguments.size();
+  if (too_many && state_.arguments_known && state_.sure_arguments == std::string::npos) return Status::kFalse;
+  const std::size_t gone = too_many ? state_.arguments.size() : count;
   state_.arguments.erase(state_.arguments.begin(), state_.arguments.begin() + static_cast<std::ptrdiff_t>(gone));
   if (state_.sure_arguments < gone) {  // which of them are left is not known
     state_.arguments.clear();
     state_.arguments_known = false;
   }
   if (state_.sure_arguments != std::string::npos) state_.sure_arguments -= std::min(gone, state_.sure_arguments);
+  return Status::kTrue;
 }
 
 // getopts OPTIONS NAME [ARGUMENT…]
@@ -635,7 +697,7 @@ bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std:
     return true;
   }
   if (name == "shift") {
-    shift(words);
+    status = shift(words);
     return true;
   }
   if (name == "exit" || name == "return" || name == "break" || name == "continue") {
@@ -700,20 +762,26 @@ bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std:
   if (name == "trap" && words.size() > 2 && words.back().text == "DEBUG") taint("a trap on DEBUG runs", words[0].begin);
   if (name == "trap" && set_trap(words)) return true;
   const std::size_t format = words.size() > 4 && words[3].text == "--" ? 4 : 3;
-  if (name == "printf" && words.size() > 3 && words[1].text == "-v" && is_name(words[2].text)) {
+  const auto bracket = words.size() > 2 ? words[2].text.find('[') : std::string::npos;
+  const std::string named = words.size() > 2 ? words[2].text.substr(0, bracket) : std::string();
+  if (name == "printf" && words.size() > 3 && words[1].text == "-v" && is_name(named) && words[2].unknowns.empty()) {
     const auto values = words.begin() + static_cast<std::ptrdiff_t>(format) + 1;
     auto text = words[format].unknowns.empty() ? formatted(words[format].text, {values, words.end()}, words[3].begin)
                                                : std::nullopt;
     if (text) {
-      remember(words[2].text, {.text = std::move(*text)}, false, nullptr);
+      if (bracket == std::string::npos)
+        remember(named, {.text = std::move(*text)}, false, nullptr);
+      else
+        set_item(named, words[2].text.substr(bracket + 1, words[2].text.size() - bracket - 2), std::move(*text), false,
+                 words[0].begin);
       status = Status::kTrue;
       return true;
     }
   }
   if (name == "printf" && words.size() > 2 && words[1].text == "-v") {
-    set_unknown(words[2].text,
-                fmt::format("{} is what printf makes at line {}; give it with {}", words[2].text,
-                            line_of(words[0].begin), how_to_set(words[2].text)),
+    set_unknown(named,
+                fmt::format("{} is what printf makes at line {}; give it with {}", named, line_of(words[0].begin),
+                            how_to_set(named)),
                 words[0].begin);
     return true;
   }

@@ -147,6 +147,7 @@ void ShellEvaluator::run_parsed(const ShellText& text, Text around) {
 
 Status ShellEvaluator::run_node(const Node& node) {
   if (error_ || state_.ended || !spend(10)) return Status::kUnknown;
+  for (std::string& what : std::exchange(unset_now_, {})) state_.may_end.emplace(std::move(what), 0);
   const bool simple = node.kind == Node::Kind::kSimple || node.kind == Node::Kind::kFunction;
   const bool redirected = !simple && (!node.redirections.empty() || piped_);
   const Status status = redirected ? run_redirected(node) : run_kind(node);
@@ -176,11 +177,22 @@ bool ShellEvaluator::is_test(const Node& node) const {
 }
 
 // The branch, and what may have ended the text before.
-std::string ShellEvaluator::when_now() const {
+std::string ShellEvaluator::when_now(const ShellCommand& command) const {
   std::string out = when_;
   constexpr std::size_t kMost = 3;
   std::size_t told = 0;
+  // What the command's own words ask for need not be said again.
+  const auto asks_for = [&](std::string_view name) {
+    const std::string why = fmt::format("the variable {} is not set;", name);
+    return std::ranges::any_of(command.words, [&](const ShellWord& word) {
+      return std::ranges::any_of(word.unknowns, [&](const Unknown& u) { return u.message.starts_with(why); });
+    });
+  };
   for (const auto& [what, depth] : state_.may_end) {
+    constexpr std::string_view kUnless = "unless ";
+    const auto unset = what.find(" is not set at line ");
+    if (unset != std::string::npos && asks_for(std::string_view(what).substr(kUnless.size(), unset - kUnless.size())))
+      continue;
     if (++told > kMost) break;
     out += (out.empty() ? "" : "; ") + what;
   }
@@ -272,7 +284,9 @@ void ShellEvaluator::run_apart(const Node& node, std::string when) {
   spend(state_.size());
   const ShellState before = state_;
   const std::string outer_when = std::exchange(when_, std::move(when));
+  auto outer_unset = std::exchange(unset_now_, {});
   run_node(node);
+  unset_now_ = std::move(outer_unset);
   when_ = outer_when;
   state_ = before;
 }
@@ -942,7 +956,7 @@ Status ShellEvaluator::emit(ShellCommand& command) {
   add_defaults(command.defaults, state_.defaults);
   const bool wants = start_.wants_environment(command);
   if (wants) spend(4 * state_.variables.size());
-  start_.on_command(command, wants ? environment() : Values{}, when_now());
+  start_.on_command(command, wants ? environment() : Values{}, when_now(command));
   return Status::kUnknown;
 }
 
@@ -1122,12 +1136,18 @@ bool ShellEvaluator::hands_arguments_on(const std::vector<Word>& words, std::siz
 }
 
 // A function sees the NAME=VALUE before its name as variables, and so does what it runs.
-Status ShellEvaluator::call_function(const NodePtr& body, const Node& node, const ShellCommand& command) {
+// NAME=VALUE in front of a function, of eval and of a sourced file holds while they run, and for their programs.
+std::vector<ShellEvaluator::SavedVariable> ShellEvaluator::set_prefixes(const Node& node, const ShellCommand& command) {
   std::vector<SavedVariable> before;
   std::size_t word = 0;
   for (const Assignment& a : node.assignments) {
     if (!a.is_array) set_for_now(a, command.assignments[word++], true, before);
   }
+  return before;
+}
+
+Status ShellEvaluator::call_function(const NodePtr& body, const Node& node, const ShellCommand& command) {
+  std::vector<SavedVariable> before = set_prefixes(node, command);
   const bool hands_on = hands_arguments_on(node.words, 1);
   const Status status = hands_on ? run_function(body, {command.words.front()}, std::string::npos, false)
                                  : run_function(body, command.words, sure_words_, true);
@@ -1337,54 +1357,63 @@ void ShellEvaluator::use_file(ShellCommand& command, std::size_t program) {
 }
 
 Status ShellEvaluator::run_words(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from) {
-  if (command.words.front().unknowns.empty()) {
-    std::string name = command.words.front().text;
-    const bool itself = name == "command" || name == "builtin";  // no function of that name
-    while ((name == "command" || name == "builtin") && command.words.size() > 1 &&
-           !command.words[1].text.starts_with('-')) {
-      command.words.erase(command.words.begin());
-      name = command.words.front().text;
-    }
-    if (!itself && aliases_.contains(name)) {
-      static_cast<ShellText&>(command.words.front()) = unknown_text(
-          fmt::format("{} is an alias, which is not followed: write its words in its place", name), command.begin);
-      return emit(command);
-    }
-    if (const auto it = state_.functions.find(name); !itself && it != state_.functions.end()) {
-      if (it->second) {
-        const NodePtr body = it->second;
-        const auto outer_input = input_;
-        if (command.reads_elsewhere) input_.reset();
-        if (command.input.size() == 1) input_ = Input{command.input.front(), 0};
-        if (command.prints_elsewhere && printing_ != nullptr) printing_->known = false;
-        const Status status = call_function(body, node, command);
-        if (command.reads_elsewhere || command.input.size() == 1) input_ = outer_input;
-        return status;
-      }
-      static_cast<ShellText&>(command.words.front()) =
-          unknown_text(fmt::format("{} is not the same function in every branch", name), command.begin);
-    } else {
-      Status status = Status::kUnknown;
-      if (builtin(command, node, from, status)) {
-        const bool declares = name == "export" || name == "readonly" || name == "declare" || name == "typeset";
-        const bool moves = name == "cd" || name == "pushd" || name == "popd";
-        if (!declares && !moves && name != "local" && name != ":") decide_by_taken();
-        for (const Assignment& a : node.assignments) {  // TP=8 export TP
-          if (declares)
-            set_unknown(a.name, depends(a.name, "an assignment before " + name, command.begin), command.begin);
-        }
-        return status;
-      }
-    }
-    if (name == "exec" && command.words.size() > 1) {
-      emit(command);
-      state_.end = fmt::format("unless another program takes its place at line {}", line_of(command.begin));
-      state_.end_depth = 0;
-      state_.ended = state_.replaced = true;
-      return Status::kUnknown;
-    }
+  if (!command.words.front().unknowns.empty()) return emit(command);
+  std::string name = command.words.front().text;
+  const bool itself = name == "command" || name == "builtin";  // no function of that name
+  while ((name == "command" || name == "builtin") && command.words.size() > 1 &&
+         !command.words[1].text.starts_with('-')) {
+    command.words.erase(command.words.begin());
+    name = command.words.front().text;
+  }
+  if (!itself && aliases_.contains(name)) {
+    static_cast<ShellText&>(command.words.front()) = unknown_text(
+        fmt::format("{} is an alias, which is not followed: write its words in its place", name), command.begin);
+    return emit(command);
+  }
+  if (const auto it = state_.functions.find(name); !itself && it != state_.functions.end()) {
+    if (const NodePtr body = it->second) return run_own_function(body, node, command);
+    static_cast<ShellText&>(command.words.front()) =
+        unknown_text(fmt::format("{} is not the same function in every branch", name), command.begin);
+  } else if (const auto status = run_builtin(command, node, from)) {
+    return *status;
+  }
+  if (name == "exec" && command.words.size() > 1) {
+    emit(command);
+    state_.end = fmt::format("unless another program takes its place at line {}", line_of(command.begin));
+    state_.end_depth = 0;
+    state_.ended = state_.replaced = true;
+    return Status::kUnknown;
   }
   return emit(command);
+}
+
+Status ShellEvaluator::run_own_function(const NodePtr& body, const Node& node, const ShellCommand& command) {
+  const auto outer_input = input_;
+  if (command.reads_elsewhere) input_.reset();
+  if (command.input.size() == 1) input_ = Input{command.input.front(), 0};
+  if (command.prints_elsewhere && printing_ != nullptr) printing_->known = false;
+  const Status status = call_function(body, node, command);
+  if (command.reads_elsewhere || command.input.size() == 1) input_ = outer_input;
+  return status;
+}
+
+// None where the command is not done with: a program runs, or something that only looks like it.
+std::optional<Status> ShellEvaluator::run_builtin(ShellCommand& command, const Node& node,
+                                                  const std::vector<std::size_t>& from) {
+  const std::string name = command.words.front().text;
+  const bool runs_text = name == "eval" || name == "source" || name == ".";
+  std::vector<SavedVariable> before = runs_text ? set_prefixes(node, command) : std::vector<SavedVariable>{};
+  Status status = Status::kUnknown;
+  const bool done = builtin(command, node, from, status);
+  put_back(before);
+  if (!done) return std::nullopt;
+  const bool declares = name == "export" || name == "readonly" || name == "declare" || name == "typeset";
+  const bool moves = name == "cd" || name == "pushd" || name == "popd";
+  if (!declares && !moves && name != "local" && name != ":") decide_by_taken();
+  for (const Assignment& a : node.assignments) {  // TP=8 export TP
+    if (declares) set_unknown(a.name, depends(a.name, "an assignment before " + name, command.begin), command.begin);
+  }
+  return status;
 }
 
 // The text of a here-document, as input of the command and as a file that it may write.

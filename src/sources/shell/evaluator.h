@@ -146,6 +146,8 @@ class ShellEvaluator {
   Status run_math_loop(const Node& node);
   void forget_math(std::string_view expression, std::size_t at, const std::string& why);
   Status run_words(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from);
+  Status run_own_function(const NodePtr& body, const Node& node, const ShellCommand& command);
+  std::optional<Status> run_builtin(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from);
   void run_unknown_loop(const Node& node, std::string_view what, const std::function<void()>& body);
   void run_text(const ShellText& text);
   void run_whole(const ShellText& text, const std::string& file, const std::string& stands_in);
@@ -156,13 +158,14 @@ class ShellEvaluator {
   void forget(const std::set<std::string>& names, std::string_view what, std::size_t at);
   Status emit(ShellCommand& command);
   [[nodiscard]] bool is_test(const Node& node) const;
-  [[nodiscard]] std::string when_now() const;
+  [[nodiscard]] std::string when_now(const ShellCommand& command) const;
   using SavedVariable = std::pair<std::string, std::optional<ShellVariable>>;
   void expand_prefixes(const Node& node, ShellCommand& command);
   void set_for_now(const Assignment& a, const ShellWord& word, bool exports, std::vector<SavedVariable>& before);
   void put_back(std::vector<SavedVariable>& before);
   [[nodiscard]] bool hands_arguments_on(const std::vector<Word>& words, std::size_t from) const;
   Status call_function(const NodePtr& body, const Node& node, const ShellCommand& command);
+  std::vector<SavedVariable> set_prefixes(const Node& node, const ShellCommand& command);
   void here_document(const Redirection& r, ShellCommand& command);
   void read_redirected(const Node& node, ShellCommand& command);
   void forget_written_options(ShellCommand& command) const;
@@ -224,6 +227,9 @@ class ShellEvaluator {
   // `expanded`: NAME=VALUE where it was expanded before.
   void assign(const Assignment& assignment, bool exports, ShellCommand* command, const ShellWord* expanded = nullptr);
   void remember(const std::string& name, ShellValue value, bool exports, ShellCommand* command);
+  void put_item(ShellValue& list, std::string key, ShellText text);
+  void set_item(const std::string& name, const std::string& subscript, ShellText text, bool appends, std::size_t at);
+  bool add_items(ShellValue& list, const Assignment& a);
   [[nodiscard]] bool has_plain_values(const std::string& name) const;
   ShellValue as_declared(const std::string& name, ShellValue value);
   [[nodiscard]] std::string referred_by(const std::string& name) const;
@@ -240,7 +246,7 @@ class ShellEvaluator {
   std::optional<ShellText> sourced_text(const std::vector<ShellWord>& words, std::string& path, std::string& why);
   void evaluate(const std::vector<ShellWord>& words);
   void set_shell_options(const std::vector<ShellWord>& words);
-  void shift(const std::vector<ShellWord>& words);
+  Status shift(const std::vector<ShellWord>& words);
   Status get_options(const std::vector<ShellWord>& words);
   std::optional<Status> next_option(const std::vector<ShellWord>& words, const std::vector<ShellText>& arguments);
   Status run_let(const std::vector<ShellWord>& words, const Node& node, const std::vector<std::size_t>& from);
@@ -312,9 +318,10 @@ class ShellEvaluator {
   std::optional<Input> input_;      // what the command around it reads
   Printed* printing_ = nullptr;     // who takes what is printed
   int print_depth_ = 0;
-  std::size_t sure_words_ = 0;  // of the command that runs next: behind them one may be several words, or none
-  int undecided_ = 0;           // branches around, of which nobody knows whether they are taken
-  int conditions_ = 0;          // around, in which a failure ends nothing
+  std::size_t sure_words_ = 0;          // of the command that runs next: behind them one may be several words, or none
+  int undecided_ = 0;                   // branches around, of which nobody knows whether they are taken
+  int conditions_ = 0;                  // around, in which a failure ends nothing
+  std::vector<std::string> unset_now_;  // what set -u ends this command for, which is told behind it
   std::vector<Loop> loops_;
   std::map<std::size_t, std::pair<std::string, ShellText>> kept_files_;  // that nothing here uses, by their places
   std::optional<ShellText> on_exit_;                                     // trap … EXIT

@@ -84,7 +84,13 @@ class ShellEvaluator::Parameter {
   void not_understood() {
     unknown(fmt::format("{} is not understood; give its value with {}", all_, how_to_set(all_)));
   }
-  void not_set() { unknown(why_not_set()); }
+  void not_set() {
+    if (shell_.state_.exits_on_unset) shell_.unset_now_.push_back(when_set());
+    unknown(why_not_set());
+  }
+  [[nodiscard]] std::string when_set() const {
+    return fmt::format("unless {} is not set at line {}", part_.name, shell_.line_of(shell_.outer(part_.begin)));
+  }
   [[nodiscard]] std::string why_not_set() const {
     return fmt::format("the variable {} is not set; give it with {}", part_.name, how_to_set(part_.name));
   }
@@ -98,6 +104,12 @@ class ShellEvaluator::Parameter {
   [[nodiscard]] bool is_touched() const { return shell_.state_.variables.contains(part_.name); }
   [[nodiscard]] const ShellValue* array() const {
     return part_.subscript.empty() ? nullptr : shell_.state_.find(part_.name);
+  }
+
+  // An associative array, whose order is the shell's own.
+  [[nodiscard]] bool is_keyed() const {
+    const auto variable = shell_.state_.variables.find(part_.name);
+    return variable != shell_.state_.variables.end() && variable->second.attribute == "-A";
   }
 
   // How many values ${NAME[@]} or $@ goes through.
@@ -160,6 +172,11 @@ class ShellEvaluator::Parameter {
       return std::nullopt;
     }
     if (const ShellValue* value = array(); value != nullptr && value->is_array) {
+      if (is_keyed() && value->items.size() > 1 && part_.prefix != '#') {
+        unknown(
+            fmt::format("in which order {} gives its values is not followed; give it with {}", all_, how_to_set(all_)));
+        return std::nullopt;
+      }
       Texts out;
       for (const auto& [key, item] : value->items) out.push_back(item);
       return out;
@@ -181,13 +198,11 @@ class ShellEvaluator::Parameter {
   // ${A[@]:1:2}; false where what it leaves is not known.
   bool cut(Texts& values) {
     const bool positional = part_.subscript.empty();
-    const auto variable = shell_.state_.variables.find(part_.name);
-    const bool keyed = variable != shell_.state_.variables.end() && variable->second.attribute == "-A";
     const ShellValue* array = this->array();
     const bool gaps = array != nullptr && array->is_array && !array->items.empty() &&
                       array->items.back().first != std::to_string(array->items.size() - 1);
     if (positional) values.insert(values.begin(), unknown_text("the name of this script", origin_));
-    const auto bounds = keyed || gaps ? std::nullopt : shell_.slice_bounds(part_, values.size(), false);
+    const auto bounds = is_keyed() || gaps ? std::nullopt : shell_.slice_bounds(part_, values.size(), false);
     if (!bounds || (positional && bounds->from == 0 && bounds->to > 0)) return false;
     values = {values.begin() + static_cast<std::ptrdiff_t>(bounds->from),
               values.begin() + static_cast<std::ptrdiff_t>(bounds->to)};
@@ -271,8 +286,7 @@ class ShellEvaluator::Parameter {
     switch (op) {
       case '?':
         if (has) return put(*value_);
-        shell_.state_.may_end.emplace(
-            fmt::format("unless {} is not set at line {}", part_.name, shell_.line_of(shell_.outer(part_.begin))), 0);
+        shell_.state_.may_end.emplace(when_set(), 0);
         return not_set();
       case '-':
       case '=':

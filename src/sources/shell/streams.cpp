@@ -88,6 +88,7 @@ std::optional<ShellText> ShellEvaluator::captured(const std::function<void()>& r
   auto outer_written = std::exchange(written_, {});
   const auto outer_piped = piped_;
   const auto outer_input = input_;
+  auto outer_unset = std::exchange(unset_now_, {});
   const ShellState before = state_;
   ++muted_;
   ++print_depth_;
@@ -99,6 +100,7 @@ std::optional<ShellText> ShellEvaluator::captured(const std::function<void()>& r
   state_ = before;
   input_ = outer_input;
   piped_ = outer_piped;
+  unset_now_ = std::move(outer_unset);
   written_ = std::move(outer_written);
   loops_ = std::move(outer_loops);
   printing_ = outer_printing;
