@@ -34,10 +34,33 @@ bool in_chat_template(std::string_view text, std::size_t at) {
   return says("{%") && says("message");
 }
 
+// What docker and its kin are to print, `docker ps --format '{{.Names}}'`: these fill it in, and nothing before them.
+bool in_output_format(std::string_view text, std::size_t at) {
+  const std::string_view inside = text.substr(std::min(text.find_first_not_of(" \t-", at + 2), text.size()));
+  const auto begins = [&](std::string_view word) { return inside.starts_with(word); };
+  const bool of_go = begins(".") || begins("json ") || begins("range ") || begins("index ") || begins("end}") ||
+                     begins("len ") || begins("if .");
+  for (const std::string_view root : {".Values", ".Release", ".Chart", ".Files", ".Capabilities", "if .Values"}) {
+    if (!of_go || begins(root)) return false;
+  }
+  constexpr std::size_t kNear = 1024;
+  std::string_view line = text.substr(at - std::min(at, kNear), std::min(at, kNear));
+  line.remove_prefix(line.rfind('\n') + 1);  // npos + 1 is 0
+  for (const std::string_view option : {"--format", " -f", "--template", "go-template"}) {
+    const auto behind = line.rfind(option);
+    const std::string_view value = behind == line.npos ? std::string_view() : line.substr(behind + option.size());
+    if (!value.starts_with(' ') && !value.starts_with('=')) continue;
+    const bool quoted = value.size() > 1 && (value[1] == '\'' || value[1] == '"');
+    const std::string_view end = quoted ? value.substr(1, 1) : std::string_view(" ");
+    if (value.find(end, quoted ? 2 : 1) == value.npos) return true;
+  }
+  return false;
+}
+
 // "{{" of a template, not "${{" of a workflow.
 bool has_template(std::string_view text) {
   for (auto at = text.find("{{"); at != std::string_view::npos; at = text.find("{{", at + 2)) {
-    if ((at > 0 && text[at - 1] == '$') || in_chat_template(text, at)) continue;
+    if ((at > 0 && text[at - 1] == '$') || in_chat_template(text, at) || in_output_format(text, at)) continue;
     return text.find("}}", at) != std::string_view::npos;
   }
   return false;
