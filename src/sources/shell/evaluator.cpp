@@ -917,11 +917,22 @@ Status ShellEvaluator::meet_returns(Status status, std::size_t at) {
   return status;
 }
 
+// What programs get of a name that is local here and has no value yet: the one that it has outside.
+std::shared_ptr<const ShellValue> ShellEvaluator::value_outside(const std::string& name) const {
+  for (auto names = locals_.rbegin(); names != locals_.rend(); ++names) {
+    for (const auto& [local, before] : *names) {
+      if (local == name && before && before->exported && before->value) return before->value;
+    }
+  }
+  return nullptr;
+}
+
 Values ShellEvaluator::environment() const {
   Values out;
   for (const auto& [name, variable] : state_.variables) {
-    if (!variable.exported || !variable.value || variable.value->is_array) continue;
-    ShellText value = is_given(name) ? ShellText{start_.given.at(name)} : variable.value->text;
+    const auto own = variable.value ? variable.value : value_outside(name);
+    if ((variable.value && !variable.exported) || !own || own->is_array) continue;
+    ShellText value = is_given(name) ? ShellText{start_.given.at(name)} : own->text;
     place(value);
     out.emplace(name, std::move(value));
   }

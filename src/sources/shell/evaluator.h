@@ -179,6 +179,7 @@ class ShellEvaluator {
   void tell_written();
   [[nodiscard]] ShellText slice_placed(std::size_t from, std::size_t to) const;  // of this text, with places
   [[nodiscard]] Values environment() const;
+  [[nodiscard]] std::shared_ptr<const ShellValue> value_outside(const std::string& name) const;
   [[nodiscard]] std::string depends(const std::string& name, std::string_view what, std::size_t at) const;
 
   // expand.cpp
