@@ -5,6 +5,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <sstream>
 
@@ -160,6 +162,35 @@ TEST(OutputGate, NothingInAFileActsOnATerminal) {
       EXPECT_EQ(text.find("\n::error::\\"), std::string::npos) << text;
     }
   }
+}
+
+// A report replaces the file of its name: what else is known by that file, or whose it is, stays.
+TEST(OutputFile, LosesNothingOfTheOneItReplaces) {
+  const TemporaryDirectory dir;
+  const auto check = [](const std::string& file) {
+    return run_tool({"check", "--no-kernel", "--output", "json=" + file, "--", "--model-path", "Qwen/Qwen3-8B"});
+  };
+  const std::string linked = dir.file("linked", "mine");
+  const std::string other = dir.path() + "/other";
+  ASSERT_EQ(link(linked.c_str(), other.c_str()), 0);
+  const ToolRun refused = check(linked);
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.err, ::testing::HasSubstr("other names (hard links)"));
+  EXPECT_EQ(read_file(other), "mine");
+  EXPECT_EQ(read_file(linked), "mine");
+  ASSERT_EQ(unlink(other.c_str()), 0);
+  EXPECT_EQ(check(linked).status, 0);
+  EXPECT_THAT(read_file(linked), ::testing::HasSubstr("Qwen3-8B"));
+
+  const std::string owned = dir.file("owned", "mine");
+  if (chown(owned.c_str(), 1234, 1235) != 0) GTEST_SKIP() << "only root gives a file away";
+  ASSERT_EQ(chmod(owned.c_str(), 0640), 0);
+  EXPECT_EQ(check(owned).status, 0);
+  struct stat status {};
+  ASSERT_EQ(stat(owned.c_str(), &status), 0);
+  EXPECT_EQ(status.st_uid, 1234U);
+  EXPECT_EQ(status.st_gid, 1235U);
+  EXPECT_EQ(status.st_mode & 07777, 0640U);
 }
 
 }  // namespace

@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <optional>
 #include <set>
+#include <string>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -16,17 +19,24 @@
 #include "src/base/read_text.h"
 #include "src/report/complaint.h"
 #include "src/report/kernels_text.h"
+#include "src/report/output_file.h"
 #include "src/report/print.h"
 
 namespace preflight::commands {
 namespace {
 
-// DIR/<kernel>.cl, and a line of DIR/programs.tsv for each device and set of options: device, kernel, options, the
-// first case that is run with them.
-Result<std::size_t> write_programs(const std::filesystem::path& directory, const std::vector<KernelCase>& cases) {
-  std::error_code ignored;  // shows when the files are opened
-  std::filesystem::create_directories(directory, ignored);
-  std::ofstream list(directory / "programs.tsv");
+constexpr const char* kList = "programs.tsv";
+
+struct Programs {
+  std::map<std::string, std::string> files;  // name -> text
+  std::size_t count = 0;
+};
+
+// <kernel>.cl, and a line of programs.tsv for each device and set of options: device, kernel, options, the first case
+// that is run with them.
+Programs programs_of(const std::vector<KernelCase>& cases) {
+  Programs out;
+  std::string& list = out.files[kList];
   std::set<std::string> seen;
   for (const OfflineDevice& device : offline_devices()) {
     for (const KernelCase& kernel_case : cases) {
@@ -35,12 +45,45 @@ Result<std::size_t> write_programs(const std::filesystem::path& directory, const
       const Program program = program_of(*kernel, kernel_case, device.info, {});
       const std::string row = fmt::format("{}\t{}\t{}", device.name, kernel->name, program.options);
       if (!seen.insert(row).second) continue;
-      list << row << '\t' << print_case(kernel_case) << '\n';
-      std::ofstream(directory / fmt::format("{}.cl", kernel->name)) << program.source;
+      list += fmt::format("{}\t{}", row, print_case(kernel_case)) + '\n';
+      out.files[fmt::format("{}.cl", kernel->name)] = program.source;
     }
   }
-  if (!list.flush()) return failure(fmt::format("cannot write to {}", directory.string()));
-  return seen.size();
+  out.count = seen.size();
+  return out;
+}
+
+// An earlier run of this command made the directory's files: their list begins with a device of ours.
+bool is_ours(const std::filesystem::path& directory) {
+  std::ifstream list(directory / kList);
+  std::string device;
+  return std::getline(list, device, '\t') &&
+         std::ranges::any_of(offline_devices(), [&](const OfflineDevice& one) { return one.name == device; });
+}
+
+// Somebody else's file of such a name is none to write over, and a link leads to one.
+std::optional<Error> in_the_way(const std::filesystem::path& directory, const Programs& programs) {
+  const bool ours = is_ours(directory);
+  for (const auto& [name, text] : programs.files) {
+    std::error_code ignored;
+    const auto type = std::filesystem::symlink_status(directory / name, ignored).type();
+    if (type == std::filesystem::file_type::not_found || type == std::filesystem::file_type::none) continue;
+    if (ours && type == std::filesystem::file_type::regular) continue;
+    return Error{"this file is not of an earlier --programs, and nothing is written over it", directory / name};
+  }
+  return std::nullopt;
+}
+
+Result<std::size_t> write_programs(const std::filesystem::path& directory, const std::vector<KernelCase>& cases) {
+  std::error_code ignored;  // shows when the files are opened
+  std::filesystem::create_directories(directory, ignored);
+  const Programs programs = programs_of(cases);
+  if (auto error = in_the_way(directory, programs)) return tl::make_unexpected(std::move(*error));
+  for (const auto& [name, text] : programs.files) {
+    if (auto written = report::write_output(directory / name, text); !written)
+      return tl::make_unexpected(written.error());
+  }
+  return programs.count;
 }
 
 Result<std::vector<KernelCase>> cases_in(const std::string& path) {

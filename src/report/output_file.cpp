@@ -58,10 +58,24 @@ mode_t usual_mode() {
   return 0666 & ~mask;
 }
 
+// A new file takes the place of the old one under the name that was given, and its other names would keep the old text.
+bool has_other_names(const struct stat& status) { return S_ISREG(status.st_mode) && status.st_nlink > 1; }
+constexpr const char* kOtherNames = "it has other names (hard links), which would keep the old text";
+
+// The new file gets what the old one had. Whoever owned it owns it still: a server may not be allowed to read it
+// otherwise.
+bool takes_after(int fd, const struct stat& old) {
+  struct stat made {};
+  const bool same = fstat(fd, &made) == 0 && made.st_uid == old.st_uid && made.st_gid == old.st_gid;
+  return same || fchown(fd, old.st_uid, old.st_gid) == 0;
+}
+
 }  // namespace
 
 std::string why_no_place(const std::string& path) {
-  return was_read(path) ? path + ": this file is read here, and nothing is written over it" : std::string();
+  if (was_read(path)) return path + ": this file is read here, and nothing is written over it";
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0 && has_other_names(status) ? path + ": " + kOtherNames : std::string();
 }
 
 Result<bool> write_output(const std::string& path, std::string_view text) {
@@ -69,6 +83,7 @@ Result<bool> write_output(const std::string& path, std::string_view text) {
   struct stat status {};
   const bool exists = stat(path.c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode)) return failure("cannot be written: it is a directory", path);
+  if (exists && has_other_names(status)) return failure(kOtherNames, path);
   if (exists && !S_ISREG(status.st_mode)) return write_in_place(path, shown, S_ISFIFO(status.st_mode));
   // A link stays a link: its target is replaced, or made.
   const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr), &std::free);
@@ -77,10 +92,11 @@ Result<bool> write_output(const std::string& path, std::string_view text) {
   std::string temporary = target + ".XXXXXX";
   const int fd = mkstemp(temporary.data());
   if (fd < 0) return system_failure(path);
-  const bool written = write_all(fd, shown) && fchmod(fd, exists ? status.st_mode & 07777 : usual_mode()) == 0;
+  const bool owned = !exists || takes_after(fd, status);
+  const bool written = owned && write_all(fd, shown) && fchmod(fd, exists ? status.st_mode & 07777 : usual_mode()) == 0;
   const bool closed = close(fd) == 0;
   if (written && closed && rename(temporary.c_str(), target.c_str()) == 0) return true;
-  auto why = system_failure(path);
+  auto why = owned ? system_failure(path) : failure("cannot be written: its owner cannot be kept", path);
   unlink(temporary.c_str());
   return why;
 }

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <regex>
 #include <set>
 
@@ -118,6 +119,33 @@ TEST(KernelsCommand, WritesWhatIntelGpusBuild) {
   EXPECT_THAT(run_tool({"kernels"}).out, HasSubstr("paged_decode.cl"));
   EXPECT_EQ(run_tool({"kernels", "--cases", "/no/such/file"}).status, 2);
   EXPECT_EQ(run_tool({"kernels", "--programs", "/proc/none", "--cases", cases}).status, 2);
+}
+
+TEST(KernelsCommand, WritesOverItsOwnFilesAlone) {
+  using testing::run_tool;
+  const testing::TemporaryDirectory directory;
+  const std::string cases = directory.file("cases", "mrope --tokens 4 --heads 8\n");
+  const auto write = [&](const std::string& folder) {
+    return run_tool({"kernels", "--programs", directory.path() + "/" + folder, "--cases", cases});
+  };
+  const std::string mine = directory.file("mine/mrope.cl", "mine");
+  EXPECT_EQ(write("mine").status, 2);
+  EXPECT_THAT(write("mine").err, HasSubstr("mine/mrope.cl: this file is not of an earlier --programs"));
+  EXPECT_EQ(testing::read_file(mine), "mine");
+  const std::string list = directory.file("list/programs.tsv", "mine\tall of it\n");
+  EXPECT_EQ(write("list").status, 2);
+  EXPECT_EQ(testing::read_file(list), "mine\tall of it\n");
+
+  ASSERT_EQ(write("ours").status, 0);
+  const std::string ours = directory.path() + "/ours/mrope.cl";
+  const std::string text = testing::read_file(ours);
+  directory.file("ours/mrope.cl", "of an earlier release");
+  EXPECT_EQ(write("ours").status, 0);
+  EXPECT_EQ(testing::read_file(ours), text);
+  std::filesystem::remove(ours);
+  std::filesystem::create_symlink(mine, ours);
+  EXPECT_EQ(write("ours").status, 2);
+  EXPECT_EQ(testing::read_file(mine), "mine");
 }
 
 }  // namespace
