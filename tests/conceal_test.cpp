@@ -295,6 +295,34 @@ TEST(Conceal, NoLineOfAFileShowsASecret) {
   }
 }
 
+// What a script does not export is no variable of its launch, whose words may hold its value all the same.
+TEST(Conceal, NoVariableThatAScriptKeepsIsShown) {
+  const TemporaryDirectory dir;
+  const std::string serve = "python -m sglang.launch_server --model-path Qwen/Qwen3-8B --tp 3";
+  const std::string secret = "Zq7xTopSecret93";
+  const std::vector<std::string> scripts = {
+      "HF_TOKEN=" + secret + "\n" + serve + " --served-model-name $HF_TOKEN",
+      "HF_TOKEN=" + secret + "\n" + serve + " --download-dir /x/$HF_TOKEN",
+      "HF_TOKEN=" + secret + "\nX=$HF_TOKEN\n" + serve + " --served-model-name $X",
+      "HF_TOKEN=" + secret + "\nNAME=$HF_TOKEN " + serve,
+      "readonly HF_TOKEN='" + secret + "'\nexport NAME=$HF_TOKEN\n" + serve};
+  for (std::size_t i = 0; i < scripts.size(); ++i) {
+    const std::string file = dir.file(fmt::format("{}.sh", i), scripts[i] + "\n");
+    for (const std::vector<std::string>& command :
+         std::vector<std::vector<std::string>>{{"check", "--no-kernel", "--output", "json", file},
+                                               {"check", "--no-kernel", "--command-file", file},
+                                               {"launches", file},
+                                               {"resolve", "--all", "--command-file", file}}) {
+      const ToolRun run = run_tool(command);
+      EXPECT_LT(run.status, 2) << scripts[i] << run.err;
+      EXPECT_THAT(run.out + run.err, Not(HasSubstr(secret))) << scripts[i] << " by " << command[0];
+    }
+  }
+  // A word that means no secret is one of the launch.
+  const std::string open = dir.file("open.sh", "KEY=deepseek\n" + serve + " --served-model-name deepseek\n");
+  EXPECT_THAT(run_tool({"launches", open}).out, HasSubstr("--served-model-name deepseek"));
+}
+
 // Nobody knows what these are, in any shape that a secret may have: what is not known to be open is not shown.
 class UnknownMeaning : public ::testing::TestWithParam<const char*> {};
 

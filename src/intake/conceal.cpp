@@ -14,6 +14,7 @@
 #include "src/args/config_file.h"
 #include "src/args/vllm_options.h"
 #include "src/base/ascii_case.h"
+#include "src/base/limits.h"
 #include "src/base/remembered.h"
 #include "src/intake/open_text.h"
 #include "src/intake/secret_text.h"
@@ -39,25 +40,27 @@ class Secrets {
     same.emplace_back(secret);
     std::ranges::sort(same, std::ranges::greater{}, &std::string::size);  // the longest hides the others in it
   }
-  [[nodiscard]] std::size_t longest() const { return longest_; }
+  [[nodiscard]] std::size_t longest() const { return std::max(longest_, of_texts().longest_); }
 
-  // Where they stand as whole words. One look-up a word, however many secrets there are.
+  // Where they stand as whole words, or those of the run's texts do. One look-up a word, however many there are.
   [[nodiscard]] std::vector<TextPart> found_in(std::string_view text) const {
     std::vector<TextPart> found;
-    if (by_start_.empty()) return found;
+    if (by_start_.empty() && of_texts().by_start_.empty()) return found;
     for (std::size_t at = 0; at + kShortest <= text.size(); ++at) {
       if (at > 0 && is_word(text[at - 1])) continue;
-      const auto same = by_start_.find(std::string(text.substr(at, kShortest)));
-      if (same == by_start_.end()) continue;
-      for (const std::string& secret : same->second) {
-        const std::size_t end = at + secret.size();
-        if (!text.substr(at).starts_with(secret) || (end < text.size() && is_word(text[end]))) continue;
-        found.push_back({at, secret.size()});
-        at = end - 1;
-        break;
-      }
+      const std::size_t size = std::max(size_at(text, at), of_texts().size_at(text, at));
+      if (size == 0) continue;
+      found.push_back({at, size});
+      at += size - 1;
     }
     return found;
+  }
+
+  // Of all texts that this run read: a variable that a script does not export is none of its launch's, and its value
+  // may stand in their words.
+  static Secrets& of_texts() {
+    thread_local Secrets all;
+    return all;
   }
 
   // `keep_columns`: what stands behind a secret stays in its place.
@@ -75,6 +78,18 @@ class Secrets {
   }
 
  private:
+  // Of the longest one that stands there; 0: none does.
+  [[nodiscard]] std::size_t size_at(std::string_view text, std::size_t at) const {
+    if (by_start_.empty()) return 0;
+    const auto same = by_start_.find(std::string(text.substr(at, kShortest)));
+    if (same == by_start_.end()) return 0;
+    for (const std::string& secret : same->second) {
+      const std::size_t end = at + secret.size();
+      if (text.substr(at).starts_with(secret) && (end >= text.size() || !is_word(text[end]))) return secret.size();
+    }
+    return 0;
+  }
+
   std::size_t longest_ = 0;
   std::unordered_map<std::string, std::vector<std::string>> by_start_;
 };
@@ -360,6 +375,19 @@ std::size_t longest_secret_field(const Launch& launch) {
 }
 
 }  // namespace
+
+void keep_secrets_of(std::string_view text) {
+  constexpr std::size_t kLong = 8;  // shorter ones are words of other texts, too
+  Secrets& all = Secrets::of_texts();
+  std::size_t most = limits::kVariables;
+  for (const auto& [begin, size] : secret_parts(text)) {
+    const std::string_view value = text.substr(begin, size);
+    const bool one_word = value.find_first_of(" \t\r\n$`{") == std::string_view::npos;
+    if (value.size() < kLong || !one_word || is_open_word(value)) continue;
+    if (most-- == 0) return;
+    all.add(value);
+  }
+}
 
 void conceal(PreparedLaunch& prepared) {
   const std::vector<std::string>& argv = prepared.inputs.argv;

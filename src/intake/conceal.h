@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/intake/launch_input.h"
@@ -11,6 +12,8 @@
 
 namespace preflight::commands {
 
+// What is secret in a text that launches stand in, by the names that stand beside it there: hidden in all that follow.
+void keep_secrets_of(std::string_view text);
 void conceal(PreparedLaunch& prepared);
 // A launch as it was read.
 void conceal(ReadLaunch& launch, Release release);

@@ -182,6 +182,7 @@ Result<sources::LaunchCommand> complete(sources::LaunchCommand launch) {
 
 Result<sources::LaunchCommand> launch_in(const LaunchInput& input) {
   if (input.found != nullptr) return complete(*input.found);
+  keep_secrets_of(*input.command);
   std::error_code error;
   const std::string folder = std::filesystem::current_path(error).string();
   auto all = input.command_is_file ? sources::read_launches(*input.command, input.variables, input.command_name)

@@ -21,6 +21,7 @@
 #include "src/base/read_text.h"
 #include "src/commands/paths/called_scripts.h"
 #include "src/commands/paths/settings.h"
+#include "src/intake/conceal.h"
 #include "src/intake/open_text.h"
 
 namespace preflight::commands {
@@ -269,6 +270,7 @@ Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& paths, 
     const auto taken = read ? take_text(file) : Result<bool>(true);
     if (!taken) return tl::make_unexpected(taken.error());
     if (*taken && read && file.why_none.empty()) take_launches(file, variables);
+    if (!file.launches.empty()) keep_secrets_of(file.text);
     *taken ? out.push_back(std::move(file)) : quiet.add(std::move(file));
   }
   quiet.join(out, variables);
