@@ -75,6 +75,25 @@ TEST(BadInputs, NumbersThatNoModelHasAreNone) {
   EXPECT_TRUE(absurd(R"({"text_config": {"n_routed_experts": 8, "num_experts_per_tok": 0}})"));
 }
 
+// A configuration, and a part of it, has names that somebody chose; what goes by modules or labels has many.
+TEST(BadInputs, MoreSettingsThanAModelHasAreNone) {
+  const auto object = [](int count, const std::string& rest = "") {
+    std::string text = "{";
+    for (int i = 0; i < count; ++i) text += fmt::format("{}\"k{}\": {}", i == 0 ? "" : ", ", i, i);
+    return text + rest + "}";
+  };
+  const auto absurd = [](const std::string& text) { return facts::absurd_part(*Value::parse_json(text)).has_value(); };
+  EXPECT_FALSE(absurd(object(512)));
+  EXPECT_TRUE(absurd(object(513)));
+  EXPECT_FALSE(absurd(R"({"text_config": )" + object(512) + "}"));
+  EXPECT_TRUE(absurd(R"({"text_config": )" + object(513) + "}"));
+  EXPECT_TRUE(absurd(R"({"thinker_config": {"vision_config": )" + object(513) + "}}"));
+  EXPECT_FALSE(absurd(R"({"id2label": )" + object(513) + "}"));
+  EXPECT_FALSE(absurd(R"({"quantization_config": )" + object(513) + "}"));
+  EXPECT_FALSE(absurd(R"({"compression_config": {"extra_config": )" + object(513) + "}}"));
+  EXPECT_FALSE(absurd(R"({"task_specific": {"a_config": )" + object(513) + "}}"));
+}
+
 // A quarter of the rows each, side by side; CI runs one of them under sanitizers, ./dev nightly all.
 constexpr std::size_t kQuarters = 4;
 

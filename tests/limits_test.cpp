@@ -75,6 +75,28 @@ TEST(Limits, ConfigurationsOfModels) {
   }
 }
 
+// What a run read of a model is read once, by whatever name its launches call it.
+TEST(Limits, AModelIsReadOnceForAllLaunchesOfARun) {
+  const TemporaryDirectory dir;
+  const std::string config = R"({"model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"], "hidden_size": 1024,
+      "num_attention_heads": 16, "num_key_value_heads": 8, "vocab_size": 1000, "head_dim": 64, "num_hidden_layers": 4,
+      "max_position_embeddings": 4096, "intermediate_size": 2048, "quantization_config": {"quant_method": "fp8",
+      "ignored_layers": ["lm_head")" +
+                             many(20'000, [](int i) { return fmt::format(",\"model.layers.{}.mlp\"", i); }) + "]}}";
+  dir.file("m/config.json", config);
+  const auto launch = [&](int i) {
+    return fmt::format("python -m sglang.launch_server --model-path {}/m{} --port {}\n", dir.path(),
+                       std::string(static_cast<std::size_t>(i % 5), '/'), 1000 + i);
+  };
+  const std::string file = dir.file("a.sh", many(200, launch));
+  expect_bounded("check --no-kernel " + file, "200 launches checked");
+  const ToolRun told = run_command_line("xpu-preflight check -v --no-kernel " + dir.file("b.sh", many(5, launch)));
+  std::size_t times = 0;
+  for (auto at = told.err.find("config.json ("); at != std::string::npos; at = told.err.find("config.json (", at + 1))
+    ++times;
+  EXPECT_EQ(times, 1U) << told.err.substr(0, 2'000);
+}
+
 TEST(Limits, EnvironmentsThatGrowAsTheyAreRead) {
   const TemporaryDirectory dir;
   const std::string pod =

@@ -81,5 +81,26 @@ TEST(PlainModules, AreCountedAsTheClassesAllocateThem) {
   }
 }
 
+// Those of a model are kept: another one's, or another description of the same, are others.
+TEST(PlainModules, AreKeptByWhatDescribesThem) {
+  const auto model = [](const char* ignored, std::int64_t layers) {
+    ModelFacts m;
+    m.quantization = "fp8";
+    m.num_hidden_layers = layers;
+    m.hf_quant_config =
+        *Value::parse_json(std::string(R"({"quant_method": "fp8", "ignored_layers": [")") + ignored + "\"]}");
+    return m;
+  };
+  const ModelFacts first = model("model.layers.0.mlp", 2);
+  EXPECT_TRUE(plain_modules_of(first)->in_layer(0).down);
+  EXPECT_EQ(plain_modules_of(first), plain_modules_of(first));
+  EXPECT_FALSE(plain_modules_of(model("model.layers.1.mlp", 2))->in_layer(0).down);
+  EXPECT_TRUE(plain_modules_of(model("model.layers.1.mlp", 2))->in_layer(1).down);
+  EXPECT_NE(plain_modules_of(model("model.layers.0.mlp", 3)), plain_modules_of(first));
+  ModelFacts other = first;
+  other.quantization = "compressed-tensors";  // by endings
+  EXPECT_FALSE(plain_modules_of(other)->in_layer(0).down);
+}
+
 }  // namespace
 }  // namespace preflight::plan

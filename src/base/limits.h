@@ -23,10 +23,13 @@ inline constexpr std::size_t kLineBytes = std::size_t{16} << 20U;
 // Layers of a model: lists and weights are counted layer by layer, many times over.
 inline constexpr std::int64_t kLayers = 1'024;
 // Names of classes, entries of a list by layer, and settings that a model's configuration may have: each is looked up
-// again and again.
+// again and again, those of a configuration or a part of it by every step and rule. What a part holds by the names of
+// modules or labels may be longer.
 inline constexpr std::size_t kArchitectures = 64;
 inline constexpr std::size_t kModelItems = 65'536;
 inline constexpr std::size_t kModelSettings = 32'768;
+inline constexpr std::size_t kConfigSettings = 512;  // the longest known has a hundred
+inline constexpr std::size_t kGgufKeys = 4'096;
 // Other numbers of a model: heads, experts, widths, and what is counted in tokens. Counts of bytes are products of
 // them.
 inline constexpr std::int64_t kHeads = std::int64_t{1} << 16U;
@@ -41,6 +44,11 @@ inline constexpr std::int64_t kListItems = std::int64_t{1} << 20U;
 inline constexpr std::int64_t kPythonItems = std::int64_t{1} << 40U;
 // Headers of GGUF files that are kept as they were read: of a target and its draft, by both readers.
 inline constexpr std::size_t kGgufHeaders = 4;
+// What a run keeps of the files of models: bytes of JSON, each of which takes up to twenty as values, the models of
+// launches that look in different places, and tensors beyond which no more than two checkpoints are kept.
+inline constexpr std::size_t kModelTextKept = std::size_t{4} << 20U;
+inline constexpr std::size_t kModelSources = 64;
+inline constexpr std::size_t kTensorsKept = 100'000;
 // Stages of a pipeline: weights are counted stage by stage.
 inline constexpr std::int64_t kPipelineStages = 16'384;
 

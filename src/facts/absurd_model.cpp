@@ -132,19 +132,28 @@ bool is_long_list(std::string_view key, const Value& value, bool quantization) {
   return value.as_list().size() > (key == "architectures" ? limits::kArchitectures : limits::kModelItems);
 }
 
-std::optional<std::string> absurd_in(const Value& part, bool of_text, bool quantization = false) {
+// What an object of a configuration is: a configuration itself, what tells of the quantisation, which goes by the names
+// of modules, or something else, as labels by their numbers.
+enum class Part { kConfig, kQuantization, kOther };
+
+Part part_at(std::string_view key, Part above) {
+  const bool quantization = key == "quantization_config" || key == "compression_config";
+  if (quantization || above == Part::kQuantization) return Part::kQuantization;
+  return above == Part::kConfig && key.ends_with("_config") ? Part::kConfig : Part::kOther;
+}
+
+std::optional<std::string> absurd_in(const Value& part, bool of_text, Part kind) {
   if (!part.is_dict()) return std::nullopt;
-  if (part.as_dict().size() > limits::kModelSettings) {
+  if (part.as_dict().size() > (kind == Part::kConfig ? limits::kConfigSettings : limits::kModelSettings)) {
     return fmt::format("{} settings in one object: no model has that", part.as_dict().size());
   }
   if (auto why = absurd_choice(part)) return why;
   for (const auto& [key, value] : part.as_dict()) {
     if (value.is_dict()) {
-      if (auto why = absurd_in(value, of_text && is_text_part(key), quantization || key == "quantization_config"))
-        return why;
+      if (auto why = absurd_in(value, of_text && is_text_part(key), part_at(key, kind))) return why;
       continue;
     }
-    if (is_long_list(key, value, quantization)) {
+    if (is_long_list(key, value, kind == Part::kQuantization)) {
       return fmt::format("{} has {} entries: no model has that", key, value.as_list().size());
     }
     const Range* range = range_of(key, value, of_text);
@@ -157,6 +166,6 @@ std::optional<std::string> absurd_in(const Value& part, bool of_text, bool quant
 
 }  // namespace
 
-std::optional<std::string> absurd_part(const Value& config) { return absurd_in(config, true); }
+std::optional<std::string> absurd_part(const Value& config) { return absurd_in(config, true, Part::kConfig); }
 
 }  // namespace preflight::facts

@@ -11,10 +11,13 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "preflight/value.h"
 #include "src/base/ascii_case.h"
 #include "src/base/edit_distance.h"
 #include "src/base/embedded.h"
+#include "src/base/remembered.h"
 
 namespace preflight::facts {
 namespace {
@@ -90,7 +93,9 @@ std::shared_ptr<const Value> known_model(std::string_view id) {
   return nullptr;
 }
 
-std::vector<std::string_view> known_model_ids() {
+namespace {
+
+std::vector<std::string_view> read_model_ids() {
   std::vector<std::string_view> out;
   for (const auto& file : embedded::models()) {
     const std::string_view line = ids_line(file.text);
@@ -105,7 +110,16 @@ std::vector<std::string_view> known_model_ids() {
   return out;
 }
 
-std::vector<std::string> nearest_models(std::string_view id, std::size_t most) {
+}  // namespace
+
+std::vector<std::string_view> known_model_ids() {
+  static const std::vector<std::string_view> ids = read_model_ids();
+  return ids;
+}
+
+namespace {
+
+std::vector<std::string> nearest_to(std::string_view id, std::size_t most) {
   const std::string wanted = ascii_lower(std::string(id));
   const std::string_view name = name_of(wanted);
   if (name.size() < 3) return {};
@@ -127,7 +141,7 @@ std::vector<std::string> nearest_models(std::string_view id, std::size_t most) {
   return best(std::move(found), exact ? 1 : most);
 }
 
-std::vector<std::string> other_sizes(std::string_view id, std::size_t most) {
+std::vector<std::string> sizes_of(std::string_view id, std::size_t most) {
   const std::string wanted = ascii_lower(std::string(id));
   const Sized mine = sized(wanted);
   if (mine.size <= 0 || wanted.find('/') == std::string::npos) return {};
@@ -138,6 +152,19 @@ std::vector<std::string> other_sizes(std::string_view id, std::size_t most) {
     found.emplace_back(std::abs(std::log(other.size / mine.size)), known);
   }
   return best(std::move(found), most);
+}
+
+}  // namespace
+
+// Each launch of a run asks for its model, which is mostly the same.
+std::vector<std::string> nearest_models(std::string_view id, std::size_t most) {
+  thread_local Remembered<std::vector<std::string>> known;
+  return known.of(fmt::format("{} {}", most, id), [&] { return nearest_to(id, most); });
+}
+
+std::vector<std::string> other_sizes(std::string_view id, std::size_t most) {
+  thread_local Remembered<std::vector<std::string>> known;
+  return known.of(fmt::format("{} {}", most, id), [&] { return sizes_of(id, most); });
 }
 
 }  // namespace preflight::facts

@@ -1,12 +1,17 @@
 // Reading config.json. Tested by tests/facts_model_test.cpp.
 #include "src/facts/model_files.h"
 
+#include <sys/stat.h>
+
 #include <filesystem>
+#include <mutex>
+#include <tuple>
 
 #include "src/facts/gguf/gguf_file.h"
 #include "src/facts/known_models.h"
 #include "src/facts/model_cache.h"
 #include "src/facts/stored_as.h"
+#include "src/base/limits.h"
 #include "src/base/read_text.h"
 
 namespace preflight::facts {
@@ -27,6 +32,47 @@ bool has_file_like(const std::string& directory, const std::string& prefix, cons
     if (name.size() >= prefix.size() + suffix.size() && name.starts_with(prefix) && name.ends_with(suffix)) return true;
   }
   return false;
+}
+
+// What tells one state of a file from another, whatever name it has here or there.
+using FileState = std::tuple<dev_t, ino_t, off_t, std::int64_t, std::int64_t>;
+
+std::optional<FileState> state_of(const std::string& file) {
+  struct stat status {};
+  if (stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  return FileState(status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+}
+
+using ReadJson = Result<std::shared_ptr<const Value>>;
+
+ReadJson parsed_json(const std::string& file) {
+  const auto text = read_text(file);
+  if (!text) return failure(text.error().message, file);
+  auto value = Value::parse_json(*text);
+  if (!value) return failure(value.error().message, file);
+  return std::make_shared<const Value>(std::move(*value));
+}
+
+// The JSON of a file, read once for all of a run's launches, whatever they call it; forgotten when it is much.
+ReadJson json_of(const std::string& file) {
+  static std::mutex guard;
+  static std::map<FileState, ReadJson> kept;
+  static std::size_t bytes = 0;
+  const auto state = state_of(file);
+  if (!state) return parsed_json(file);
+  const std::scoped_lock lock(guard);
+  auto known = kept.find(*state);
+  if (known == kept.end()) {
+    const auto size = static_cast<std::size_t>(std::get<2>(*state));
+    if (bytes + size > limits::kModelTextKept || kept.size() >= kMostKept) {
+      kept.clear();
+      bytes = 0;
+    }
+    bytes += size;
+    known = kept.emplace(*state, parsed_json(file)).first;
+  }
+  if (!known->second) return failure(known->second.error().message, file);
+  return known->second;
 }
 
 std::shared_ptr<const Value> config_in(const Value& record) {
@@ -80,13 +126,9 @@ Result<std::shared_ptr<const Value>> ModelFiles::read_config_file(const std::str
                                                                   const std::filesystem::path& file) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(file, ignored)) return failure("not a regular file", file.string());
-  const auto text = read_text(file.string());
-  if (!text) return tl::make_unexpected(text.error());
-  auto value = Value::parse_json(*text);
-  if (!value) return failure(value.error().message, file.string());
-  auto shared = std::make_shared<const Value>(std::move(*value));
-  with_room(configs_)[path] = shared;
-  return shared;
+  auto value = json_of(file.string());
+  if (value) with_room(configs_)[path] = *value;
+  return value;
 }
 
 Result<ModelPlace> ModelFiles::place_of(const std::string& path) {
@@ -132,10 +174,8 @@ std::optional<Value> ModelFiles::json_file(const std::string& path, const std::s
     const auto place = place_of(path);
     if (const Value* file = place ? recorded_file(*place, name) : nullptr; file != nullptr) return *file;
   }
-  const auto text = text_of(file_in(path, name));
-  if (!text) return std::nullopt;
-  auto value = Value::parse_json(*text);
-  return value ? std::optional(std::move(*value)) : std::nullopt;
+  const auto value = json_of(file_in(path, name));
+  return value ? std::optional(**value) : std::nullopt;
 }
 
 bool ModelFiles::has_file(const std::string& path, const std::string& name) {
@@ -160,10 +200,16 @@ bool ModelFiles::has_file(const std::string& path, const std::string& name) {
 }
 
 std::shared_ptr<const WeightFiles> ModelFiles::weights_in(const std::string& directory) {
-  if (const auto it = weights_.find(directory); it != weights_.end()) return it->second;
-  if (weights_.size() == 2) weights_.clear();
+  std::error_code error;
+  const auto canonical = std::filesystem::canonical(directory, error);
+  const std::string name = error ? directory : canonical.string();
+  if (const auto it = weights_.find(name); it != weights_.end()) return it->second;
+  std::size_t tensors = 0;
+  for (const auto& [_, files] : weights_) tensors += files == nullptr ? 0 : files->tensors.size();
+  if (weights_.size() >= limits::kModelSources || (weights_.size() >= 2 && tensors > limits::kTensorsKept))
+    weights_.clear();
   auto files = read_weight_files(directory);
-  return weights_[directory] = files ? std::make_shared<const WeightFiles>(std::move(*files)) : nullptr;
+  return weights_[name] = files ? std::make_shared<const WeightFiles>(std::move(*files)) : nullptr;
 }
 
 }  // namespace preflight::facts

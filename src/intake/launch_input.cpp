@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -301,9 +302,19 @@ std::optional<Error> over_our_limit(const ParseOutcome& parsed) {
   return refused == nullptr ? std::nullopt : met_our_limit(refused->refusal);
 }
 
+// Each launch of a run, and each try of a search, asks the same of the same configurations.
+const std::optional<std::string>& absurd_in(const Value& config) {
+  constexpr std::size_t kKept = 8;
+  thread_local std::deque<std::pair<Value, std::optional<std::string>>> known;
+  const auto it = std::ranges::find_if(known, [&](const auto& one) { return one.first.identical(config); });
+  if (it != known.end()) return it->second;
+  if (known.size() >= kKept) known.pop_back();
+  return known.emplace_front(config, facts::absurd_part(config)).second;
+}
+
 std::optional<Error> absurd_part(const Value& config, const std::string& path) {
-  auto why = facts::absurd_part(config);
-  return why ? std::optional(Error{std::move(*why), path}) : std::nullopt;
+  const auto& why = absurd_in(config);
+  return why ? std::optional(Error{*why, path}) : std::nullopt;
 }
 
 // A directory that is there and holds no model, a broken config.json: bad input, not a verdict on the launch.
@@ -616,7 +627,7 @@ facts::ModelPlaces model_places(const LaunchInput& input, const Arguments& argum
       places.env.insert_or_assign(it->first, it->second);
   }
   places.mounts = mounts_here(arguments.host.mounts, input.place_variables);
-  places.inside = arguments.env;
+  if (!places.mounts.empty()) places.inside = arguments.env;  // else nobody asks for it
   // Parsing takes as long as all look-ups; few launches name either.
   const bool named = std::any_of(arguments.argv.begin(), arguments.argv.end(), [](const std::string& word) {
     return word.starts_with("--dow") || word.starts_with("--rev") || word.starts_with("--config");
@@ -650,6 +661,67 @@ std::optional<Error> config_of_container(const Arguments& arguments) {
   return std::nullopt;
 }
 
+// The models of a launch as its options describe them.
+struct ModelsOfLaunch {
+  std::shared_ptr<facts::ModelFiles> files;
+  std::vector<AssumedFact> assumed = {};
+};
+
+// What decides what a launch's models are, as a key. `path` is the model's that an option describes.
+std::string models_key(const LaunchInput& input, const facts::ModelPlaces& places, const std::string& path,
+                       const std::string& model, const std::string& draft) {
+  std::string key;
+  const auto add = [&](std::string_view text) { key += fmt::format("{}:{}", text.size(), text); };
+  for (const facts::Mount& mount : places.mounts) add(mount.host), add(mount.inside);
+  for (const auto* variables : {&places.env, &places.inside}) {
+    add(std::to_string(variables->size()));
+    for (const auto& [name, value] : *variables) add(name), add(value);
+  }
+  for (const std::string* text : {&places.models_dir, &places.download_dir, &places.revision, &path, &model, &draft,
+                                  &input.model_config, &input.draft_model_config, &input.stored_as})
+    add(*text);
+  add(!input.mla ? "" : *input.mla ? "mla" : "no mla");
+  for (const auto& [name, value] : input.facts) add(name), add(value);
+  return key;
+}
+
+// `model` and `draft` are the paths that options speak of.
+Result<ModelsOfLaunch> read_models(const LaunchInput& input, const facts::ModelPlaces& places, const std::string& path,
+                                   const std::string& model, const std::string& draft) {
+  ModelsOfLaunch out{std::make_shared<facts::ModelFiles>(facts::KnownModels::kYes)};
+  out.files->look_in(places);
+  auto given = model_by_option(input, *out.files, path);
+  if (!given) return tl::make_unexpected(given.error());
+  out.assumed = std::move(given->assumed);
+  if (given->config) out.files->stand_in(path, std::move(*given->config));
+  if (given->draft_config) {
+    if (draft.empty()) return failure("--draft-model-config: the launch names no draft model");
+    out.files->stand_in(draft, std::move(*given->draft_config));
+  }
+  if (input.stored_as.empty()) return out;
+  out.files = out.files->with_stored_as(model, input.stored_as);
+  if (out.files == nullptr) return failure("--stored-as: nothing is known of the launch's model");
+  return out;
+}
+
+// A run's launches that look in the same places, and are given the same by options, share what was read and derived: a
+// thousand launches of a file cost their models once.
+Result<ModelsOfLaunch> models_of(const LaunchInput& input, const Arguments& arguments, const std::string& path) {
+  const facts::ModelPlaces places = model_places(input, arguments);
+  const auto named = [&](const std::string& option, Field field) {
+    return option.empty() ? std::string() : path_given(input.release, arguments.argv, field);
+  };
+  const std::string model = named(input.stored_as, Field::model_path);
+  const std::string draft = named(input.draft_model_config, Field::speculative_draft_model_path);
+  thread_local std::map<std::string, ModelsOfLaunch> known;
+  std::string key = models_key(input, places, path, model, draft);
+  if (const auto it = known.find(key); it != known.end()) return it->second;
+  auto read = read_models(input, places, path, model, draft);
+  if (!read) return read;
+  if (known.size() >= limits::kModelSources) known.clear();
+  return known.emplace(std::move(key), std::move(*read)).first->second;
+}
+
 Result<PreparedLaunch> prepare(const LaunchInput& input) {
   auto arguments = read_arguments(input);
   if (!arguments) return tl::make_unexpected(arguments.error());
@@ -663,35 +735,22 @@ Result<PreparedLaunch> prepare(const LaunchInput& input) {
     arguments->positions.resize(arguments->positions.empty() ? 0 : arguments->argv.size());
   }
   PreparedLaunch out;
-  auto source = std::make_shared<facts::ModelFiles>(facts::KnownModels::kYes);
-  source->look_in(model_places(input, *arguments));
-  out.machine = machine_for(input.machine, arguments->env, arguments->host.cards);
-  out.inputs = {input.release, arguments->argv, arguments->positions, arguments->env, out.machine->device, source,
-                true};
-  out.inputs.sharing = arguments->host.sharing;
   const std::string path = by_option ? path_given(input.release, arguments->argv, Field::model_path) : std::string();
-  auto models = model_by_option(input, *source, path);
+  auto models = models_of(input, *arguments, path);
   if (!models) return tl::make_unexpected(models.error());
+  out.machine = machine_for(input.machine, arguments->env, arguments->host.cards);
+  out.inputs = {
+      input.release, arguments->argv, arguments->positions, arguments->env, out.machine->device, models->files, true};
+  out.inputs.sharing = arguments->host.sharing;
   out.facts_by_option = input.mla.has_value() || !input.facts.empty();
-  out.assumed_facts = models->assumed;
+  out.assumed_facts = std::move(models->assumed);
   out.read = std::move(arguments->read);
   out.mended = std::move(arguments->mended);
   out.source = std::move(arguments->source);
   out.places = out.source.arguments;
   out.from_vllm = arguments->from_vllm;
   out.notes = std::move(arguments->notes);
-  if (models->config) source->stand_in(path, std::move(*models->config));
-  if (models->draft_config) {
-    const std::string draft = path_given(input.release, arguments->argv, Field::speculative_draft_model_path);
-    if (draft.empty()) return failure("--draft-model-config: the launch names no draft model");
-    source->stand_in(draft, std::move(*models->draft_config));
-  }
-  if (!input.stored_as.empty()) {
-    source = source->with_stored_as(path_given(input.release, arguments->argv, Field::model_path), input.stored_as);
-    if (source == nullptr) return failure("--stored-as: nothing is known of the launch's model");
-    out.inputs.models = source;
-  }
-  if (auto done = check_serve(input, *arguments, *source); !done) return tl::make_unexpected(done.error());
+  if (auto done = check_serve(input, *arguments, *models->files); !done) return tl::make_unexpected(done.error());
   if (arguments->serve_refusal) {
     out.launch = resolve::refused_by_parser(input.release, std::move(*arguments->serve_refusal));
     out.refused_by_serve = true;
@@ -702,7 +761,8 @@ Result<PreparedLaunch> prepare(const LaunchInput& input) {
   out.launch = std::move(resolved->launch);
   out.unknown_model = std::move(resolved->unknown_model);
   if (!input.interpreter.empty()) {
-    if (auto done = resolve_python(input, *arguments, *source, out); !done) return tl::make_unexpected(done.error());
+    if (auto done = resolve_python(input, *arguments, *models->files, out); !done)
+      return tl::make_unexpected(done.error());
   }
   add_config_text(out);
   out.machine->model = model_fact(out.launch, *out.inputs.models, out.facts_by_option);

@@ -121,7 +121,7 @@ void set_modelopt_sizes(ElementSizes& s, const ModelFacts& m, const Value& confi
   } else {
     s.linear = of_modelopt(config);
     if (q != "petit_nvfp4") s.experts = s.linear;  // its method knows no experts
-    const bool plain_head = q == "petit_nvfp4" || PlainModules(m).leaves_plain("lm_head");
+    const bool plain_head = q == "petit_nvfp4" || plain_modules_of(m)->leaves_plain("lm_head");
     if (!plain_head) s.head = s.linear;
   }
 }

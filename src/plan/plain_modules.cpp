@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -182,6 +184,28 @@ std::size_t NamePattern::size() const {
   std::size_t out = 0;
   for (const Way& way : ways_) out += way.items.size();
   return out;
+}
+
+std::shared_ptr<const PlainModules> plain_modules_of(const ModelFacts& model) {
+  struct Kept {
+    std::optional<std::string> method;
+    Value form;
+    Value config;
+    std::int64_t layers;
+    std::shared_ptr<const PlainModules> modules;
+  };
+  constexpr std::size_t kKept = 4;
+  thread_local std::deque<Kept> kept;
+  const Value& form = described_form(model);
+  const auto known = std::ranges::find_if(kept, [&](const Kept& one) {
+    return one.method == model.quantization && one.layers == model.num_hidden_layers && one.form.identical(form) &&
+           one.config.identical(model.hf_quant_config);
+  });
+  if (known != kept.end()) return known->modules;
+  if (kept.size() >= kKept) kept.pop_back();
+  auto modules = std::make_shared<const PlainModules>(model);
+  kept.push_front({model.quantization, form, model.hf_quant_config, model.num_hidden_layers, modules});
+  return modules;
 }
 
 PlainModules::PlainModules(const ModelFacts& model) {

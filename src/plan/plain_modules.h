@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -89,5 +90,8 @@ class PlainModules {
   std::vector<std::pair<NamePattern, Value>> own_;  // of modules that are quantised in another way
   bool understood_ = true;
 };
+
+// Each sheet and each try of a search asks for those of the same model, whose list may have a name for every module.
+std::shared_ptr<const PlainModules> plain_modules_of(const ModelFacts& model);
 
 }  // namespace preflight::plan

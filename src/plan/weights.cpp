@@ -135,7 +135,8 @@ void add_expert_tables(Tally& tally, std::size_t stage, const ElementSizes& byte
 double add_layers(Tally& tally, Shape& s, const WeightSplit& split, const std::vector<std::int64_t>& counts) {
   const ElementSizes bytes = element_sizes(s.m);
   // The names are those of a class whose layers are "model.layers".
-  const PlainModules modules(s.m);
+  const auto of_model = plain_modules_of(s.m);
+  const PlainModules& modules = *of_model;
   const bool named = modules.any() && !s.m.architectures.empty() && s.m.architectures.front().ends_with("ForCausalLM");
   s.exact = s.exact && modules.understood();
   Layers all(s, s.m.num_hidden_layers, split);

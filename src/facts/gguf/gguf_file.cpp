@@ -59,7 +59,7 @@ constexpr std::uint64_t kLongestKept = 4096;
 class Reader {
  public:
   Reader(const std::string& path, GgufReaders readers)
-      : in_(path, std::ios::binary), path_(path), both_(readers == GgufReaders::kBoth) {
+      : in_(path, std::ios::binary), both_(readers == GgufReaders::kBoth) {
     std::error_code ignored;
     size_ = std::filesystem::file_size(path, ignored);
   }
@@ -91,7 +91,7 @@ class Reader {
 
  private:
   [[noreturn]] void fail(std::string_view exception, std::string message) const {
-    throw GgufFault{std::string(exception), path_ + ": " + std::move(message)};
+    throw GgufFault{std::string(exception), std::move(message)};
   }
   // `width` bytes were wanted for a number. numpy cannot view an odd rest as such numbers, and finds none in no rest.
   [[noreturn]] void end_of_file(std::size_t width) const {
@@ -169,7 +169,7 @@ class Reader {
       repeated = key;
       if (!both_) fail("KeyError", "the key " + key + " stands there twice");
     }
-    if (keys_.size() > limits::kModelSettings) fail(limits::kOurs, "the header has more keys than any model");
+    if (keys_.size() > limits::kGgufKeys) fail(limits::kOurs, "the header has more keys than any model");
     const auto type = number<std::uint32_t>();
     if (type == kArray) {
       array(key);
@@ -253,7 +253,6 @@ class Reader {
   }
 
   std::ifstream in_;
-  std::string path_;
   bool both_;
   std::uint64_t size_ = 0;
   std::uint64_t at_ = 0;
@@ -264,9 +263,8 @@ class Reader {
   GgufFile file_;
 };
 
-// What tells one state of a file from another.
+// What tells one state of a file from another, whatever name it has here or there.
 struct FileState {
-  std::string path;
   GgufReaders readers;
   dev_t device;
   ino_t inode;
@@ -279,8 +277,8 @@ struct FileState {
 std::optional<FileState> state_of(const std::string& path, GgufReaders readers) {
   struct stat status {};
   if (stat(path.c_str(), &status) != 0) return std::nullopt;
-  return FileState{
-      path, readers, status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+  return FileState{readers,        status.st_dev,         status.st_ino,
+                   status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
 }
 
 }  // namespace
@@ -301,7 +299,10 @@ bool is_gguf_file(const std::string& given) {
   return in && std::string_view(head.data(), head.size()) == "GGUF";
 }
 
-ReadGguf read_gguf(const std::string& path, GgufReaders readers) {
+namespace {
+
+// Faults do not name the file.
+ReadGguf kept_gguf(const std::string& path, GgufReaders readers) {
   static std::mutex guard;
   static std::deque<std::pair<FileState, ReadGguf>> kept;  // the newest in front
   const auto state = state_of(path, readers);
@@ -319,6 +320,14 @@ ReadGguf read_gguf(const std::string& path, GgufReaders readers) {
   }
   if (state) kept.emplace_front(*state, read);
   if (kept.size() > limits::kGgufHeaders) kept.pop_back();
+  return read;
+}
+
+}  // namespace
+
+ReadGguf read_gguf(const std::string& path, GgufReaders readers) {
+  ReadGguf read = kept_gguf(path, readers);
+  if (!read) read.error().message = path + ": " + read.error().message;
   return read;
 }
 
