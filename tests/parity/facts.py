@@ -29,20 +29,22 @@ LAUNCH = ("id", "args", "model", "device", "env", "config")
 
 
 FEW = 30  # launches a run: all lines of a batch share one budget of tries, and none should go without
+MANY = 300  # of a run that tries nothing
 
 
 def checked(program, release, models, cases, *options):
     """{id: what `check --batch` says of the launch}, asked of as many processes as there are processors."""
+    few = MANY if "--no-fixes" in options else FEW
     command = [program, "check", "--batch", "-", "--sglang-version", release, "--models", str(models), *options]
 
-    def told(few):
-        lines = "".join(json.dumps(c) + "\n" for c in few)
+    def told(part):
+        lines = "".join(json.dumps(c) + "\n" for c in part)
         run = subprocess.run(command, input=lines, capture_output=True, text=True, check=False)
         assert run.returncode in (0, 1) and run.stdout, run.stderr
         return [json.loads(line) for line in run.stdout.splitlines()]
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
-        parts = threads.map(told, (cases[first:first + FEW] for first in range(0, len(cases), FEW)))
+        parts = threads.map(told, (cases[first:first + few] for first in range(0, len(cases), few)))
         return {row["id"]: row for part in parts for row in part}
 
 
