@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Demand that every remedy a finding names works: applied alone, the finding is gone and no error has come.
+"""Demand that every remedy a finding names works: applied alone, the finding is gone, or a mere note of it is left, and
+no error has come.
 
   remedies.py PROGRAM RELEASE [EVERY]       over the recorded launches of that release, or every so many of them; exit
                                             status 1 when one does not hold
@@ -117,7 +118,7 @@ def key(finding):
 
 
 def outcome(before, finding, after):
-    same = [f for f in after["findings"] if key(f) == key(finding)]
+    same = [f for f in after["findings"] if key(f) == key(finding) and f["severity"] in SEVERITIES]
     if same:
         return "lessens" if finding["severity"] == "error" and all(f["severity"] == "warning" for f in same) else "stays"
     known = {key(f) for f in before["findings"]}
@@ -205,8 +206,8 @@ INTRO = """# Remedies that were tried
 <!-- Written by ./dev findings over all releases; do not edit. -->
 
 Every remedy that `check --fixes` names for a recorded launch, and each value it names, was carried out alone on the launch's
-words, by `tests/parity/remedies.py` and not by the program's own search, and the launch checked again. *Hold*: the finding is gone
-and no error has come. *Get past*: a refusal hides what lies behind it, and behind this one is another; the remedy says so. *Lessen*:
+words, by `tests/parity/remedies.py` and not by the program's own search, and the launch checked again. *Hold*: the finding is gone,
+or a mere note of it is left, and no error has come. *Get past*: a refusal hides what lies behind it, and behind this one is another; the remedy says so. *Lessen*:
 the error has become a warning, and the remedy says so. What is words alone, such as another kernel package, is not counted: nothing
 here can try it. Below a release stands how many of those applied hold, get past or lessen, out of how many; empty: none was named.
 """
