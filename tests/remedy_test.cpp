@@ -442,6 +442,11 @@ TEST(RemediesTold, MendAWarningWithTheErrorsBesideIt) {
   EXPECT_EQ(fix_told("PL002", {"--sglang-version", "0.5.19"},
                      {"--model-path", "moonshotai/Kimi-Linear-48B-A3B-Instruct", "--tp-size", "3"}),
             "--tp-size 8");
+  // For the cards that hold it the experts' kernels are not built: the advice on that goes with them.
+  EXPECT_THAT(fix_told("PL002", {"--sglang-version", "0.5.20", "--device-profile", "b60", "--device-count", "8"},
+                       {"--model-path", "deepseek-ai/DeepSeek-V3", "--tp-size", "8"}),
+              ::testing::StartsWith("--tp-size 16 --mem-fraction-static 0.70 --moe-runner-backend triton with 16 other "
+                                    "cards (--device-profile max1550 --device-count 16)"));
 }
 
 // Of an option that was given twice, the last one goes: the other counts then.

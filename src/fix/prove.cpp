@@ -318,7 +318,7 @@ class Prover {
   // way that brings warnings alone.
   std::optional<Remedy> without_trouble(const Diagnostic& finding, const Candidate& c, const Remedy& remedy,
                                         std::optional<Remedy>& troubled) {
-    if (!remedy.release.empty() || !remedy.device.empty()) return std::nullopt;
+    if (!remedy.release.empty()) return std::nullopt;
     Candidate now = c;
     for (int joined = 0; joined < kJoined; ++joined) {
       std::optional<Candidate> better;
@@ -342,7 +342,7 @@ class Prover {
       for (const Remedy& more : other->remedies) {
         const bool elsewhere = !more.release.empty() || !more.device.empty() || !more.stored_as.empty();
         if (elsewhere || more.steps.empty()) continue;
-        for (const Candidate& joined : candidates_of(rules::together({without(c.remedy, more), more}), situation)) {
+        for (const Candidate& joined : carried_out(rules::together({without(c.remedy, more), more}), situation)) {
           Remedy told = joined.remedy;
           const Outcome outcome = outcome_of(finding, joined, joined.remedy, told);
           if (outcome == Outcome::kHolds) return told;
