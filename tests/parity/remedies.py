@@ -12,6 +12,7 @@ both have to say so. So does one that brings a warning, or a value that SGLang c
 that it names is there.
 """
 import collections
+import itertools
 import json
 import pathlib
 import re
@@ -86,11 +87,20 @@ def other_cards(device, wanted):
     return device | ({"count": int(count)} if times else {})
 
 
+def typed(case, option):
+    """The word that the launch gives to the option, on its command line or in its --config file."""
+    config = case.get("config") if isinstance(case.get("config"), str) else ""
+    in_file = re.findall(r"""(?m)^["']?([\w-]+)["']?\s*:\s*["']?(.*?)["']?\s*$""", config)
+    words = case["args"] + [word for key, value in in_file for word in ("--" + key, value)]
+    return next((after for word, after in zip(words, words[1:]) if word == option), "***")
+
+
 def carried_out(case, remedy):
     """The launch after each way to take the remedy: every value it names. None: words alone."""
     ways = [case | {"env": dict(case.get("env") or {})}]
-    for step in remedy["steps"]:
-        name, values = step["name"], step["values"]
+    for step, then in itertools.zip_longest(remedy["steps"], remedy["steps"][1:], fillvalue={"name": ""}):
+        # *** stands for a word of the launch that may be a secret: of the option that gets another name, and goes next.
+        name, values = step["name"], [typed(case, then["name"]) if value == "***" else value for value in step["values"]]
         if step["do"] == "give":
             ways = [w | {"args": w["args"] + [name] + ([v] if v else [])} for w in (dropped(w, name) for w in ways) for v in (values or [""])]
         elif step["do"] == "drop":
