@@ -213,13 +213,14 @@ def print_table(counts, none):
 COLUMNS = ("applied", "hold", "get past", "lessen", "fail")
 INTRO = """# Remedies that were tried
 
-<!-- Written by ./dev findings over all releases; do not edit. -->
+<!-- Written by ./dev findings, over all releases with recorded launches unless it names fewer; do not edit. -->
 
-Every remedy that `check --fixes` names for a recorded launch, and each value it names, was carried out alone on the launch's
-words, by `tests/parity/remedies.py` and not by the program's own search, and the launch checked again. *Hold*: the finding is gone,
-or a mere note of it is left, and no error has come. *Get past*: a refusal hides what lies behind it, and behind this one is another; the remedy says so. *Lessen*:
-the error has become a warning, and the remedy says so. What is words alone, such as another kernel package, is not counted: nothing
-here can try it. Below a release stands how many of those applied hold, get past or lessen, out of how many; empty: none was named.
+Every remedy that `check --fixes` names for a recorded launch of these releases, and each value it names, was carried out alone on
+the launch's words, by `tests/parity/remedies.py` and not by the program's own search, and the launch checked again. *Hold*: the
+finding is gone, or a mere note of it is left, and no error has come. *Get past*: a refusal hides what lies behind it, and behind
+this one is another; the remedy says so. *Lessen*: the error has become a warning, and the remedy says so. What is words alone, such
+as another kernel package, is not counted: nothing here can try it. Below a release stands how many of those applied hold, get past
+or lessen, out of how many; empty: none was named.
 """
 
 
