@@ -90,6 +90,7 @@ Edit fp8_groups(const char* ignore = "lm_head") {
                 {{"config_groups", Value::dict({{"group_0", group}})}, {"ignore", Value::list({ignore})}});
 }
 
+constexpr const char* kOnFlashInfer = "--device xpu --disable-radix-cache --moe-runner-backend flashinfer_cutlass";
 constexpr const char* kOnDeepGemm = "--device xpu --disable-radix-cache --moe-runner-backend deep_gemm";
 constexpr const char* kFp8 = "--device xpu --tp-size 4 --quantization fp8";
 constexpr const char* kXpu = "--device xpu --attention-backend intel_xpu --disable-radix-cache";
@@ -222,6 +223,7 @@ const Row kRows[] = {
     {"QN022", 11, 0, "qwen3-8b", kPlain, quark("per_tensor")},
     {"QN023", 21, 20, "qwen3-30b-a3b", kPlain, int4_groups({{"group_size", 128}})},
     {"QN031", 19, 18, "qwen3-30b-a3b", kOnDeepGemm, fp8_groups()},
+    {"MO021", 19, 18, "qwen3-30b-a3b", kOnFlashInfer, method("modelopt_fp8")},
     {"QN027", 11, 0, "qwen3-8b", kPlain,
      [](Launch&, ModelFacts& m) {
        m.described_beside = DescribedBeside{"quantize_config.json", "gptq"};
@@ -1217,6 +1219,14 @@ const Bound kBounds[] = {
     {"QN022", 23, true, "qwen3-30b-a3b", kPlain, quark("per_group")},
     {"QN022", 20, true, "qwen3-8b", kPlain, quark("per_block")},
     {"QN022", 21, false, "qwen3-8b", kPlain, quark("per_block")},
+    {"MO021", 23, true, "qwen3-30b-a3b", kOnFlashInfer, method("modelopt_fp8")},
+    {"MO021", 23, false, "qwen3-8b", kOnFlashInfer, method("modelopt_fp8")},
+    {"MO021", 23, false, "qwen3-30b-a3b", kOnFlashInfer, fp8_groups()},
+    {"MO021", 23, false, "qwen3-30b-a3b", kOnTriton, method("modelopt_fp8")},
+    {"MO021", 22, true, "qwen3-30b-a3b", kPlain,
+     all({method("modelopt_fp8"), field(Field::moe_runner_backend, "flashinfer_trtllm")})},
+    {"MO021", 23, false, "qwen3-30b-a3b", kPlain,
+     all({method("modelopt_fp8"), field(Field::moe_runner_backend, "flashinfer_trtllm")})},
     {"QN031", 23, true, "qwen3-30b-a3b", kOnDeepGemm, fp8_groups()},
     {"QN031", 23, false, "qwen3-8b", kOnDeepGemm, fp8_groups()},
     {"QN031", 23, false, "qwen3-30b-a3b", kPlain, fp8_groups()},

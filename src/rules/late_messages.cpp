@@ -63,6 +63,7 @@ constexpr LateMessage kTable[] = {
     {"deepep is not", "", "", "", {"MO005"}},
     {"mooncake ep is not installed", "", "", "", {"MO005"}},
     {"nixlep is not installed", "", "", "", {"MO005"}},
+    {"moe runner backend requires flashinfer", "RuntimeError", "", "", {"MO021", "MO010"}},
     {"hpc_ops was requested", "", "", "", {"MO006"}},
     {"hpc_ops only supports fp8moemethod", "", "", "", {"MO006"}},
     // Checkpoints and loaders.

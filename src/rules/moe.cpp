@@ -145,6 +145,18 @@ std::optional<Finding> prepared_for_others(const LaunchFacts& f) {
   return finding;
 }
 
+// Experts of ModelOpt's FP8 have Triton's runner for every other name. 0.5.23 keeps it for routers that declare no
+// method, which the configuration does not tell.
+std::optional<Finding> modelopt_on_flashinfer(const LaunchFacts& f) {
+  const ModelFacts& m = f.model();
+  if (experts(m).count == 0 || m.quantization != "modelopt_fp8") return std::nullopt;
+  const bool trtllm = f.before(23) && f.is(Field::moe_runner_backend, "flashinfer_trtllm");
+  if (!trtllm && !f.is(Field::moe_runner_backend, "flashinfer_cutlass")) return std::nullopt;
+  return Finding{.message = fmt::format("experts in ModelOpt's FP8 on --moe-runner-backend {}{}",
+                                        f.text(Field::moe_runner_backend),
+                                        f.given(Field::moe_runner_backend) ? "" : ", which SGLang chose itself")};
+}
+
 // srt/layers/quantization/mxfp4.py on XPU: auto and triton; the others are refused, or prepare the weights with
 // packages or instructions of other vendors.
 std::optional<Finding> mxfp4_for_others(const LaunchFacts& f) {
@@ -351,6 +363,19 @@ const Rule kRules[] = {
                    {.model = "gpt-oss-20b", .args = "--device xpu --moe-runner-backend flashinfer_mxfp4"}}},
      .quiet_on = {{{.model = "gpt-oss-20b", .args = "--device xpu --moe-runner-backend triton"},
                    {.model = "gpt-oss-20b", .args = "--device xpu"}}}},
+    {.id = "MO021",
+     .field = Field::moe_runner_backend,
+     .summary = "experts in ModelOpt's FP8 on a runner of FlashInfer",
+     .why =
+         "The method hands the experts to FlashInfer on every device: RuntimeError or ModuleNotFoundError of the "
+         "package, once the weights are loaded or at the first forward pass. SGLang chooses such a runner itself for "
+         "Nemotron-H.",
+     .remedies = {give("--moe-runner-backend", "triton")},
+     .source = "sglang/srt/layers/quantization/modelopt_quant.py: ModelOptFp8MoEMethod (0.5.19 to 0.5.23); "
+               "sglang/srt/layers/moe/moe_runner/flashinfer_cutlass.py",
+     .device = "xpu",
+     .since = v0_5(19),
+     .check = modelopt_on_flashinfer},
     {.id = "MO020",
      .certainty = Certainty::kLikely,
      .field = Field::ep_size,
