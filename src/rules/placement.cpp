@@ -296,7 +296,7 @@ std::optional<Finding> weights_over_budget(const LaunchFacts& f) {
     finding.message += left_for_cache(need, budget);
   }
   if (f.since(20) && !f.given(Field::mem_fraction_static)) {
-    finding.message += " (SGLang's own share, which leaves 2 GiB more to XPU than before 0.5.20)";
+    finding.message += "; SGLang's own share leaves 2 GiB more to XPU than before 0.5.20";
   }
   return finding;
 }
