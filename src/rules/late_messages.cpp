@@ -179,6 +179,8 @@ constexpr LateMessage kTable[] = {
     {"dcp with a quantized kv cache", "", "", "", {"DC003"}},
     {"dcp on intel_xpu requires cuda graph", "", "", "", {"DC004"}},
     // Quantisation and experts.
+    {"n_experts must be a multiple of 8", "RuntimeError", "", "", {"MO022"}},
+    {"supported in moe_grouped_mm_nt", "RuntimeError", "", "", {"MO022"}},
     {"current moe does not support use_fp8_w8a8", "", "", "", {"MO001"}},
     {"awq moe is not yet supported on xpu", "", "", "", {"QN003"}},
     {"is not supported for quantization", "ValueError", "", "", {"QN004"}},

@@ -10,6 +10,7 @@
 #include "src/facts/fp4_experts.h"
 #include "src/facts/kinds.h"
 #include "src/python/environment.h"
+#include "src/python/integer.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
 #include "src/rules/remedy_words.h"
@@ -188,6 +189,31 @@ std::optional<Finding> experts_of_other_ranks(const LaunchFacts& f) {
   const Value* stored = m.hf_config.find("expert_dtype");
   if (plain || (!mxfp4 && stored == nullptr)) finding.remedies.push_back(off_kernel_package(f));
   finding.remedies.push_back(to_drop("--ep-size"));
+  // The newest kernels that were read are of August 2026; these releases ask for newer ones.
+  if (f.since(20)) finding.severity = Severity::kWarning;
+  return finding;
+}
+
+// What the kernel package's product of unquantised experts takes: bfloat16, and experts of a rank by the eight.
+std::optional<Finding> form_of_experts(const LaunchFacts& f) {
+  const ModelFacts& m = f.model();
+  if (!on_kernel_package(f) || m.quantization || m.hf_quant_config.is_dict()) return std::nullopt;
+  if (std::ranges::any_of(kWithoutExpertRanks, [&](const char* name) { return m.has_architecture(name); }))
+    return std::nullopt;
+  Finding finding;
+  const std::int64_t extra = std::max<std::int64_t>(0, f.integer(Field::ep_num_redundant_experts, 0));
+  const std::int64_t all = integer::bounded_plus(experts(m).count, extra);
+  if (const std::string dtype = f.model_dtype(); dtype != "bfloat16") {
+    finding.message = fmt::format("experts in {}: the kernel package multiplies them in bfloat16 alone", dtype);
+    finding.field = Field::dtype;
+    finding.remedies = {to_give("--dtype", {"bfloat16"})};
+  } else if (const std::int64_t local = all / f.ep(); local % 8 != 0) {
+    finding.message = fmt::format("{} experts a rank: the kernel package takes a multiple of 8", local);
+    if (f.ep() > 1 && all % 8 == 0) finding.remedies = {to_drop("--ep-size")};
+  } else {
+    return std::nullopt;
+  }
+  if (activation(m) == "silu") finding.remedies.push_back(off_kernel_package(f));
   // The newest kernels that were read are of August 2026; these releases ask for newer ones.
   if (f.since(20)) finding.severity = Severity::kWarning;
   return finding;
@@ -400,6 +426,27 @@ const Rule kRules[] = {
      .quiet_on = {{{.model = "qwen3-30b-a3b",
                     .args = "--device xpu --tp-size 4 --ep-size 4 --moe-runner-backend triton"},
                    {.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4"}}}},
+    {.id = "MO022",
+     .certainty = Certainty::kLikely,
+     .field = Field::moe_runner_backend,
+     .summary = "unquantised experts of a form that the kernel package does not take",
+     .why = "RuntimeError at the first forward pass: the product of experts is made for bfloat16, and counts the "
+            "experts of a rank by the eight. Read in kernels of November 2025 to August 2026; from 0.5.20, which asks "
+            "for newer ones, a warning. Before 0.5.19 that package runs them where SGLANG_USE_SGL_XPU asks for it.",
+     .remedies = {give("--dtype", "bfloat16"), give("--moe-runner-backend", "triton"), unset("SGLANG_USE_SGL_XPU"),
+                  drop("--ep-size")},
+     .source = "sgl-kernel-xpu src/sycl/GroupGemmXe20.cpp: moe_grouped_mm_nt_xe20; "
+               "sglang/srt/layers/quantization/unquant.py: forward_xpu",
+     .device = "xpu",
+     .doubtful = true,
+     .decided_by = {"dtype"},
+     .check = form_of_experts,
+     .fires_on = {{{.model = "qwen3-30b-a3b",
+                    .args = "--device xpu --tp-size 4 --dtype float16",
+                    .env = "SGLANG_USE_SGL_XPU=1"}}},
+     .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4", .env = "SGLANG_USE_SGL_XPU=1"},
+                   {.model = "qwen3-30b-a3b",
+                    .args = "--device xpu --tp-size 4 --dtype float16 --moe-runner-backend triton"}}}},
     {.id = "MO008",
      .field = Field::enable_eplb,
      .summary = "a rebalancing of experts that ends the ranks",
