@@ -102,6 +102,9 @@ TEST(Launches, OfAProgramThatAScriptRuns) {
   ASSERT_EQ(all.size(), 1U) << all.dump();
   EXPECT_EQ(all[0]["argv"], Json::parse(R"(["--model-path", "m", "--tp-size", "4"])"));
   EXPECT_EQ(all[0]["source"]["file"], "s/run.sh");
+  EXPECT_EQ(all[0]["defaults"][0]["name"], "$PWD");
+  dir.file("s/as_root.sh", "export SGLANG_X=1\nsudo python3 serve.py --tp 4\n");
+  EXPECT_THAT(read("/s", "as_root.sh").out, HasSubstr("sudo hands SGLANG_X over only where its policy says so"));
   dir.file("serve.py", program);
   const std::string both = dir.file("s/both.sh", "python3 serve.py --tp 4\n" + kServe + "\n");
   EXPECT_THAT(

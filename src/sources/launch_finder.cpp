@@ -464,6 +464,16 @@ void LaunchFinder::take_note(ShellNote note, std::size_t first) {
   launch->notes.push_back(std::move(note));
 }
 
+// What the programs in front of a file leave it of where they run: `sudo`, `env A=1`.
+void LaunchFinder::behind_wrappers(const ShellCommand& c, RunContext& context) {
+  leave(c.words, 0, context);
+  for (std::size_t at = 0; at < c.file_word && runs_its_words(c.words[at].text);) {
+    const std::size_t next = program_between(c.words, at, c.file_word).value_or(c.file_word);
+    environment_words(c.words, at, next, context);
+    at = next;
+  }
+}
+
 // What a command does with a text that this script wrote into a file.
 bool LaunchFinder::read_file(const ShellCommand& c, const RunContext& context, int depth) {
   if (!c.file) return false;
@@ -483,19 +493,17 @@ bool LaunchFinder::read_file(const ShellCommand& c, const RunContext& context, i
         bytes_inside_ -= cost;
         inside.zero = c.words[c.file_word];
       }
-      leave(c.words, 0, inside);
-      for (std::size_t at = 0; at < c.file_word && runs_its_words(c.words[at].text);) {
-        const std::size_t next = program_between(c.words, at, c.file_word).value_or(c.file_word);
-        environment_words(c.words, at, next, inside);
-        at = next;
-      }
+      behind_wrappers(c, inside);
       start_with(c.words, c.file_word + 1, inside);
       scripts_from_input({*c.file}, inside, depth);
       return true;
     }
-    case ShellCommand::FileUse::kProgram:
-      run_program(*c.file, c.words, c.file_word, c.file_word + 1, context);
+    case ShellCommand::FileUse::kProgram: {
+      RunContext inside = context;
+      behind_wrappers(c, inside);
+      run_program(*c.file, c.words, c.file_word, c.file_word + 1, inside);
       return true;
+    }
     case ShellCommand::FileUse::kObjects:
       read_from_input(c.words.front(), {*c.file}, FileKind::kManifest);
       under(context.when, before);
@@ -832,6 +840,14 @@ void LaunchFinder::run_program(const ShellText& text, const std::vector<ShellWor
   auto done = read_started(text, start, {text_, given_, {}, &context.env}, *this);
   if (!done && !error_) error_ = done.error();
   place_in(found_, before, context);
+  for (std::size_t i = before; i < found_.size(); ++i) {
+    for (const LaunchUnknown& one : context.unknown) add_unknown(one.what, one.offset, found_[i]);
+    std::vector<LaunchDefault>& told = found_[i].defaults;
+    for (const auto& [name, one] : context.defaults ? *context.defaults : std::map<std::string, TakenDefault>{}) {
+      if (std::ranges::find(told, name, &LaunchDefault::name) == told.end())
+        told.push_back({name, one.value, one.offset, place(one.offset), one.why});
+    }
+  }
 }
 
 // The image that a container has, or that the one named here was started with.

@@ -103,6 +103,7 @@ class LaunchFinder {
   void handed_over(const std::vector<ShellWord>& words, std::size_t at, const std::vector<ShellText>& input);
   void take_image(const ContainerRun& run, const ShellWord& image, RunContext& context);
   void hear(const ShellCommand& command);
+  void behind_wrappers(const ShellCommand& command, RunContext& context);
   bool read_file(const ShellCommand& command, const RunContext& context, int depth);
   void scripts_from_input(const std::vector<ShellText>& input, const RunContext& context, int depth);
   void environment_words(const std::vector<ShellWord>& words, std::size_t at, std::size_t program, RunContext& context);

@@ -208,6 +208,12 @@ const Val* known_key(const Object& record, const char* key) {
   return it == record.keys.end() || it->second.is(Kind::kNone) ? nullptr : &it->second;
 }
 
+// A positional argument that may take no word.
+bool may_be_absent(const Object& record) {
+  const Val* count = known_key(record, "nargs");
+  return count != nullptr && count->known_text() && (count->text->text == "*" || count->text->text == "?");
+}
+
 // What an option does with its value: "store" and its kin; none for actions that are not followed.
 std::optional<std::string> action_of(const Object& record) {
   const Val* action = known_key(record, "action");
@@ -302,7 +308,9 @@ std::optional<std::map<std::string, Val>> Follower::read_words(const Object& par
   while (read.next < given.size()) {
     if (!read_word(given, read)) return std::nullopt;
   }
-  return read.positional == parser.bound.size() ? std::optional(std::move(read.values)) : std::nullopt;
+  const bool lacks_one = std::any_of(parser.bound.begin() + static_cast<std::ptrdiff_t>(read.positional),
+                                     parser.bound.end(), [](const Val& one) { return !may_be_absent(*one.object); });
+  return lacks_one ? std::nullopt : std::optional(std::move(read.values));
 }
 
 // What a parser read stands in its options; nothing is taken for granted any longer.
