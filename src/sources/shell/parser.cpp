@@ -283,11 +283,13 @@ NodePtr ShellParser::compound(const std::string& word) {
   if (word == "function") {
     at_ += word.size();
     skip_blanks();
-    const Word name = this->word();
-    const std::string text(text_.substr(name.begin, name.end - name.begin));
+    const std::size_t end = std::min(text_.find_first_of(" \t\r\n(){;&|<>", at_), text_.size());
+    const std::string name(text_.substr(at_, end - at_));
+    at_ = end;
     skip_blanks();
-    if (peek() == '(' && peek(1) == ')') at_ += 2;
-    return function(text, from);
+    const std::size_t close = peek() == '(' ? text_.find_first_not_of(" \t", at_ + 1) : std::string_view::npos;
+    if (close != std::string_view::npos && text_[close] == ')') at_ = close + 1;
+    return function(name, from);
   }
   if (word == "coproc") {
     at_ += word.size();
