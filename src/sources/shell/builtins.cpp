@@ -642,6 +642,32 @@ Status ShellEvaluator::run_let(const std::vector<ShellWord>& words, const Node& 
   return status;
 }
 
+// printf -v NAME or NAME[subscript]
+Status ShellEvaluator::print_into(const std::vector<ShellWord>& words) {
+  const std::string& target = words[2].text;
+  const auto bracket = target.find('[');
+  const std::string name = target.substr(0, bracket);
+  const std::size_t format = words.size() > 4 && words[3].text == "--" ? 4 : 3;
+  std::optional<ShellText> text;
+  if (words.size() > format && is_name(name) && words[2].unknowns.empty() && words[format].unknowns.empty()) {
+    const auto values = words.begin() + static_cast<std::ptrdiff_t>(format) + 1;
+    text = formatted(words[format].text, {values, words.end()}, words[3].begin);
+  }
+  if (!text) {
+    set_unknown(name,
+                fmt::format("{} is what printf makes at line {}; give it with {}", name, line_of(words[0].begin),
+                            how_to_set(name)),
+                words[0].begin);
+    return Status::kUnknown;
+  }
+  if (bracket == std::string::npos)
+    remember(name, {.text = std::move(*text)}, false, nullptr);
+  else
+    set_item(name, target.substr(bracket + 1, target.rfind(']') - bracket - 1), std::move(*text), false,
+             words[0].begin);
+  return Status::kTrue;
+}
+
 void ShellEvaluator::export_functions(const std::vector<ShellWord>& words) {
   for (std::size_t i = 2; i < words.size() && muted_ == 0; ++i) handed_functions_.insert(words[i].text);
 }
@@ -761,28 +787,8 @@ bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std:
   }
   if (name == "trap" && words.size() > 2 && words.back().text == "DEBUG") taint("a trap on DEBUG runs", words[0].begin);
   if (name == "trap" && set_trap(words)) return true;
-  const std::size_t format = words.size() > 4 && words[3].text == "--" ? 4 : 3;
-  const auto bracket = words.size() > 2 ? words[2].text.find('[') : std::string::npos;
-  const std::string named = words.size() > 2 ? words[2].text.substr(0, bracket) : std::string();
-  if (name == "printf" && words.size() > 3 && words[1].text == "-v" && is_name(named) && words[2].unknowns.empty()) {
-    const auto values = words.begin() + static_cast<std::ptrdiff_t>(format) + 1;
-    auto text = words[format].unknowns.empty() ? formatted(words[format].text, {values, words.end()}, words[3].begin)
-                                               : std::nullopt;
-    if (text) {
-      if (bracket == std::string::npos)
-        remember(named, {.text = std::move(*text)}, false, nullptr);
-      else
-        set_item(named, words[2].text.substr(bracket + 1, words[2].text.size() - bracket - 2), std::move(*text), false,
-                 words[0].begin);
-      status = Status::kTrue;
-      return true;
-    }
-  }
   if (name == "printf" && words.size() > 2 && words[1].text == "-v") {
-    set_unknown(named,
-                fmt::format("{} is what printf makes at line {}; give it with {}", named, line_of(words[0].begin),
-                            how_to_set(named)),
-                words[0].begin);
+    status = print_into(words);
     return true;
   }
   if (name == "let") {

@@ -253,6 +253,7 @@ class ShellEvaluator {
   Status run_let(const std::vector<ShellWord>& words, const Node& node, const std::vector<std::size_t>& from);
   void read_names(const std::vector<ShellWord>& words, std::string_view letters_with_values);
   bool set_trap(const std::vector<ShellWord>& words);
+  Status print_into(const std::vector<ShellWord>& words);
   void export_functions(const std::vector<ShellWord>& words);
   void taint(const std::string& what, std::size_t at);
   void unset_item(const ShellWord& word, std::size_t bracket);
