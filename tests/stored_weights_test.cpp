@@ -265,5 +265,30 @@ TEST(StoredWeights, WhatChangesWhileItLoadsIsNotCountedFromFiles) {
   EXPECT_FALSE(stored_weights(*model, {}, files));
 }
 
+// Of files that were read, each answer is asked once; what it depends on makes another one.
+TEST(StoredWeights, AreCountedOnceForAModelItsFilesAndASplit) {
+  const auto model = model_of("Qwen/Qwen3-0.6B");
+  WeightFiles files = checkpoint(*model);
+  const auto bytes = [&](const ModelFacts& m, const WeightSplit& split) {
+    return count_weights(m, split, &files)->per_rank_bytes;
+  };
+  files.id = 1'000'001;
+  const std::int64_t whole = bytes(*model, {});
+  EXPECT_GT(whole, bytes(*model, {.tp = 2, .attention_tp = 2}));
+  const std::optional<FilledParameters> filled = filled_parameters(*model, files);
+  ASSERT_TRUE(filled);
+  add(files, "model.layers.0.mlp.down_proj.weight", {1024, 1024});
+  EXPECT_EQ(bytes(*model, {}), whole);
+  EXPECT_EQ(filled_parameters(*model, files)->stored, filled->stored);
+  ModelFacts other = *model;
+  other.dtype = "float32";
+  EXPECT_GT(bytes(other, {}), whole);
+  EXPECT_GT(bytes(*model_of("Qwen/Qwen3-0.6B"), {}), whole);  // another reading of it
+  files.id = 1'000'002;
+  EXPECT_GT(bytes(*model, {}), whole);
+  files.id = 0;
+  EXPECT_GT(bytes(*model, {}), whole);
+}
+
 }  // namespace
 }  // namespace preflight::plan

@@ -66,9 +66,6 @@ std::string system_text(const std::filesystem::path& path) {
   return text;
 }
 
-namespace {
-
-// What looks like a file may still wait for whoever writes it, as /proc/kmsg does.
 bool would_wait(const std::string& path) {
   const int file = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) return false;  // told by who opens it in earnest
@@ -78,8 +75,6 @@ bool would_wait(const std::string& path) {
   close(file);
   return waits;
 }
-
-}  // namespace
 
 Result<std::string> read_text(const std::string& path, bool allow_stdin) {
   if (allow_stdin && path == "-") return read_whole(std::cin, "standard input");

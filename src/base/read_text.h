@@ -16,6 +16,10 @@ bool is_opened_for_us(const std::string& path);
 // A named pipe, open for reading, that somebody writes to; -1 where nobody does within a moment.
 int open_pipe(const std::string& path);
 
+// What looks like a file may still wait for whoever writes it, as /proc/kmsg does. Ask before one is opened that a user
+// named, or that lies where users put files.
+bool would_wait(const std::string& path);
+
 // Of the system's own small files, or of a tree that stands in for them: "" for a pipe, a device or what is not there,
 // and no more than anything there ever holds.
 std::string system_text(const std::filesystem::path& path);

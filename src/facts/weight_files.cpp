@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -21,6 +22,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
+
+#include "src/base/read_text.h"
 
 namespace preflight::facts {
 namespace {
@@ -242,7 +245,7 @@ bool shards_of_index(const fs::path& directory, Shards& shards, Faults& faults) 
   if (!fs::is_regular_file(index, error)) return false;
   std::ifstream in(index, std::ios::binary);
   IndexReader reader(shards, faults);
-  const bool read = in && nlohmann::json::sax_parse(in, &reader);
+  const bool read = in && !would_wait(index) && nlohmann::json::sax_parse(in, &reader);
   if (!read || !reader.found()) faults.add(fmt::format("{} cannot be understood", kIndex));
   return true;
 }
@@ -308,7 +311,9 @@ void add_numbered(Shards& shards) {
 }  // namespace
 
 std::optional<WeightFiles> read_weight_files(const std::string& directory) {
+  static std::atomic<std::uint64_t> readings{0};
   WeightFiles out;
+  out.id = ++readings;
   Faults faults;
   Shards shards;
   const bool indexed = shards_of_index(directory, shards, faults);

@@ -21,6 +21,7 @@ struct WeightFiles {
   std::string unstored;             // what the index names and no shard holds; "" = nothing
   std::vector<std::string> faults;  // one line each: what is missing, cut short or no safetensors file
   bool only_absent = false;         // the faults are files that are not there, and nothing else
+  std::uint64_t id = 0;             // of what was read, no other reading's; 0: nothing was
 };
 
 // nullopt: the directory holds no safetensors.

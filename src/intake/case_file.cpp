@@ -360,6 +360,8 @@ std::optional<Error> for_each_case(const CaseFile& options, const std::function<
     // A pipe with a name is a way to hand cases over; a device never ends.
     if (std::filesystem::is_character_file(options.cases, ignored) && !is_opened_for_us(options.cases))
       return Error{fmt::format("cannot read cases from {}: a device", options.cases)};
+    if (!is_opened_for_us(options.cases) && would_wait(options.cases))
+      return Error{fmt::format("cannot read cases from {}", options.cases)};
     remember_read(options.cases);
     file.open(options.cases, std::ios::binary);
     // A directory opens and cannot be read; an empty file holds no cases, as an empty standard input does.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "src/facts/kinds.h"
+#include "src/plan/kept_answers.h"
 #include "src/plan/output_head.h"
 #include "src/plan/tensor_shapes.h"
 #include "src/plan/token_table.h"
@@ -238,7 +239,9 @@ std::optional<WeightEstimate> stored_weights(const ModelFacts& model, const Weig
   return e;
 }
 
-std::optional<FilledParameters> filled_parameters(const ModelFacts& model, const facts::WeightFiles& files) {
+namespace {
+
+std::optional<FilledParameters> count_filled(const ModelFacts& model, const facts::WeightFiles& files) {
   if (model.quantization || !model.quant_config.is_none()) return std::nullopt;
   const auto stored = stored_weights(model, {}, files);
   const auto shapes = estimate_weights(model);
@@ -251,8 +254,8 @@ std::optional<FilledParameters> filled_parameters(const ModelFacts& model, const
   return FilledParameters{stored->per_rank_bytes - static_cast<std::int64_t>(foreign), shapes->per_rank_bytes};
 }
 
-std::optional<CountedWeights> count_weights(const ModelFacts& model, const WeightSplit& split,
-                                            const facts::WeightFiles* files) {
+std::optional<CountedWeights> count(const ModelFacts& model, const WeightSplit& split,
+                                    const facts::WeightFiles* files) {
   const auto filled = files == nullptr ? std::nullopt : filled_parameters(model, *files);
   const bool lack = files != nullptr && (filled ? filled->falls_short() : !files->unstored.empty());
   const bool others = files == nullptr || lack;
@@ -262,6 +265,20 @@ std::optional<CountedWeights> count_weights(const ModelFacts& model, const Weigh
   }
   const auto shapes = estimate_weights(model, split);
   return shapes ? std::optional(CountedWeights{*shapes, false}) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<FilledParameters> filled_parameters(const ModelFacts& model, const facts::WeightFiles& files) {
+  thread_local KeptAnswers<bool, std::optional<FilledParameters>> kept;
+  return kept.of(model, files, true, [&] { return count_filled(model, files); });
+}
+
+std::optional<CountedWeights> count_weights(const ModelFacts& model, const WeightSplit& split,
+                                            const facts::WeightFiles* files) {
+  if (files == nullptr) return count(model, split, files);
+  thread_local KeptAnswers<WeightSplit, std::optional<CountedWeights>> kept;
+  return kept.of(model, *files, split, [&] { return count(model, split, files); });
 }
 
 void take_parts(const Launch& launch, const ModelFacts* draft, const facts::WeightFiles* files, MemoryInputs& inputs) {

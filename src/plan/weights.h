@@ -24,6 +24,7 @@ struct WeightSplit {
   bool whole_dense = false;               // --moe-dense-tp-size 1: every rank holds the layers without experts
   std::int64_t extra_experts = 0;         // copies for load balance, --ep-num-redundant-experts
   std::vector<std::int64_t> stages = {};  // layers of each stage; empty: as even as SGLang makes them
+  bool operator==(const WeightSplit&) const = default;
 };
 
 struct WeightEstimate {

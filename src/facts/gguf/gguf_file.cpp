@@ -20,6 +20,7 @@
 #include <fmt/format.h>
 
 #include "src/base/limits.h"
+#include "src/base/read_text.h"
 #include "src/python/text.h"
 
 namespace preflight::facts {
@@ -293,6 +294,7 @@ bool is_gguf_file(const std::string& given) {
   std::error_code ignored;
   if (path.empty() || !std::filesystem::is_regular_file(path, ignored)) return false;
   if (std::filesystem::path(path).extension() == ".gguf") return true;
+  if (would_wait(path)) return false;
   std::array<char, 4> head{};
   std::ifstream in(path, std::ios::binary);
   in.read(head.data(), head.size());
