@@ -117,6 +117,7 @@ TEST_P(BadInputRows, EndAsDocumentedInBoundedMemoryWithOneLine) {
     const ToolRun run = run_command_line("ulimit -t 60; D=" + folder + "; exec </dev/null; " + row.line);
     EXPECT_EQ(run.status, row.status) << row.line << "\n" << run.err;
     EXPECT_THAT(run.err + run.out, HasSubstr(row.words)) << row.line;
+    EXPECT_EQ((run.out + run.err).find("Zq7xTopSecret93"), std::string::npos) << row.line;  // of the folder's files
     EXPECT_EQ(report::gated(run.out), run.out) << row.line;
     EXPECT_EQ(report::gated(run.err), run.err) << row.line;
     if (run.status == 2) {

@@ -27,3 +27,41 @@ head -c 4096 /dev/zero | tr '\0' '\377' > $D/binary; printf ',\nservices:' > $D/
 { for i in $(seq 20000); do printf '$('; done; } > $D/deep.sh
 printf 'services:\n  web:\n    image: nginx\n' > $D/compose_none.yaml
 { for i in $(seq 12000); do printf '# xpu-preflight: ignore=PL003\n'; done; for i in $(seq 50); do printf 'python -m sglang.launch_server --model-path Qwen/Qwen3-8B --tp 3\n'; done; } > $D/comments.sh
+# Files that look like files and wait for whoever writes them, links to themselves, and configurations of everything at once.
+mkdir -p $D/{waits,waits_index,waits_side,loops,wide,wide_part,labels,numbers,texts,nested,odd}
+ln -s /proc/kmsg $D/waits/config.json; ln -s /proc/kmsg $D/waits.sh; ln -s /proc/kmsg $D/waits.gguf; ln -s /proc/kmsg $D/waits.jsonl; ln -s /proc/kmsg $D/waits.yaml
+printf "{$C}" | tee $D/waits_index/config.json $D/waits_side/config.json $D/loops/config.json > /dev/null
+ln -s /proc/kmsg $D/waits_index/model.safetensors.index.json
+for f in generation_config.json tokenizer.json tokenizer_config.json hf_quant_config.json model.safetensors; do ln -s /proc/kmsg $D/waits_side/$f; done
+for f in generation_config.json tokenizer.json model.safetensors model.safetensors.index.json; do ln -s $f $D/loops/$f; done
+settings() { for i in $(seq $1); do printf '"k%d":%d,' $i $i; done; printf '"k":0'; }
+printf "{$C,$(settings 600)}" > $D/wide/config.json; printf "{$C,\"vision_config\":{$(settings 600)}}" > $D/wide_part/config.json
+printf "{$C,\"id2label\":{$(settings 600)}}" > $D/labels/config.json
+printf "{$C,\"rope_theta\":1e999,\"rms_norm_eps\":-1e308,\"head_dim\":1.5}" > $D/numbers/config.json
+printf "{$C,\"torch_dtype\":\"float1\",\"quantization_config\":\"fp8\",\"layer_types\":\"full\"}" > $D/texts/config.json
+printf "{$C,\"text_config\":{\"text_config\":{\"text_config\":[]}}}" > $D/nested/config.json
+printf "{$C,\"architectures\":[null,1,{}],\"auto_map\":[],\"quantization_config\":{\"quant_method\":[]}}" > $D/odd/config.json
+serve='python -m sglang.launch_server --model-path Qwen/Qwen3-8B'
+printf "\357\273\277$serve --tp 3\n" > $D/bom.sh; printf "$serve --tp 3\r\n" > $D/crlf.sh; printf "$serve --tp 3" | iconv -t UTF-16 > $D/utf16.sh
+printf "$serve --served-model-name 'a\033]0;x\007b' --tp 3\n" > $D/escape.sh; printf "$serve --served-model-name \342\200\256evil --tp 3\n" > $D/bidi.sh
+printf "$serve --served-model-name '::error::x' --tp 3\n" > $D/orders.sh; printf "$serve --served-model-name '</script><img src=x>|\`a\`' --tp 3\n" > $D/markup.sh
+printf "HF_TOKEN=Zq7xTopSecret93\n$serve --served-model-name \$HF_TOKEN --tp 3\n" > $D/token.sh
+printf "$serve --tp 3 <<E\n" > $D/open_here.sh; printf "$serve --tp \$((1/0))\n" > $D/zero.sh; printf "$serve --tp \${A?}\n" > $D/unset.sh; printf "$serve --tp \$((2**63))\n" > $D/overflow.sh
+printf "f() { f; }\nf\n$serve\n" > $D/recursion.sh; printf "while :; do :; done\n$serve\n" > $D/forever.sh; printf ". $D/source.sh\n$serve\n" > $D/source.sh
+printf 'services:\n  a:\n    extends: a\n    command: %s\n' "$serve" > $D/extends.yaml; printf 'include: extends_self.yaml\nservices:\n  a:\n    command: %s\n' "$serve" > $D/extends_self.yaml
+printf 'services: [1, 2]\n' > $D/list_services.yaml; printf 'services:\n  ? [a]\n  : {command: %s}\n' "$serve" > $D/odd_key.yaml; printf 'services:\n  a:\n    command: {x: [%s]}\n' "$serve" > $D/dict_command.yaml
+printf 'services:\n  a: &a\n    <<: *a\n    command: %s\n' "$serve" > $D/merge_self.yaml; printf 'a: !!python/object/apply:os.system [id]\nservices: {a: {command: %s}}\n' "$serve" > $D/tag.yaml
+printf 'apiVersion: v1\nkind: Pod\nmetadata: {name: ["a"]}\nspec: {containers: {a: 1}}\n# sglang.launch_server\n' > $D/pod.yaml
+printf 'FROM x\nCMD ["python", "-m", "sglang.launch_server", 1]\n' > $D/Dockerfile; printf 'X = $(X)\nserve:\n\t%s --tp $(X)\n' "$serve" > $D/Makefile
+printf '[Service]\nExecStart=/usr/bin/%s --tp 3\nExecStart=\n' "$serve" > $D/reset.service; printf '[Service\nExecStart=/usr/bin/%s\n' "$serve" > $D/broken.service
+printf '{"cells":[{"cell_type":"code","source":"!%s --tp 3"},{"cell_type":1},null,"x"],"nbformat":4}' "$serve" > $D/odd.ipynb; printf '{"cells":{}}' > $D/dict.ipynb
+printf 'import os\nos.system("%s --tp " + str(10 ** 10 ** 10))\n' "$serve" > $D/power.py; printf 'import os\nos.system("%s --tp 3"\n' "$serve" > $D/open.py; printf 'import os\nx = [x for x in iter(int, 1)]\nos.system("%s --tp 3")\n' "$serve" > $D/endless.py
+printf 'x = "a" * 10 ** 12\nimport sglang\nsglang.Engine(model_path=x)\n' > $D/long.py; printf 'def f(): f()\nf()\nimport os\nos.system("%s --tp 3")\n' "$serve" > $D/recursion.py
+printf "server_args=ServerArgs(model_path='Qwen/Qwen3-8B', tp_size=3, api_key='topsecret'\n" > $D/cut.log
+printf '{"id":1,"args":["--tp",2]}\n' > $D/number_words.jsonl; printf '{"id":1,"args":["--tp","2"],"args":[]}\n' > $D/twice.jsonl; printf '{"id":{"a":[]},"args":["--model-path","Qwen/Qwen3-8B"]}\n' > $D/odd_id.jsonl
+printf '{"id":1,"args":["--model-path","Qwen/Qwen3-8B"],"device":{"count":-1}}\n' > $D/device.jsonl; printf '{"id":1,"args":["--config","{config}"],"config":"a: [1"}\n' > $D/config.jsonl; printf '[1]\n' > $D/no_case.jsonl
+printf 'ignore: [PL003]\n' > $D/policy.yaml; printf 'ignore: {PL003: x}\n' > $D/policy_dict.yaml; printf 'ignore:\n- {rule: PL003, path: "[", reason: x}\n' > $D/policy_glob.yaml; printf 'version: 99\n' > $D/policy_version.yaml
+printf '{"version":99,"findings":[]}' > $D/baseline_version.json; printf '{"version":1,"findings":[{"rule":1}]}' > $D/baseline_odd.json
+printf '{"packages":"sglang"}' > $D/facts_text.json; printf '{"device":{"count":1e9}}' > $D/facts_count.json; printf '{"sglang":"9.9.9"}' > $D/facts_release.json
+printf 'page_table --cache-seqlens 99999999999999999999\n' > $D/long_number.txt; printf 'mrope --tokens -1\nmrope --tokens 0\n' > $D/negative.txt; printf 'nope --tokens 1\n' > $D/no_kernel.txt
+printf 'tp: 3\ntp: 4\n' > $D/twice.yaml; printf 'model-path: [a, b]\n' > $D/list_value.yaml; printf '"tp\\x00": 3\n' > $D/nul_key.yaml; printf 'tp: !!binary aGk=\n' > $D/binary_tag.yaml; printf 'config: %s\n' $D/self_config.yaml > $D/self_config.yaml; printf 'tp: .inf\n' > $D/inf.yaml
