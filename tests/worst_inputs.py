@@ -317,7 +317,8 @@ def models():
     config("layer types", {"layer_types": ["full_attention", "sliding_attention"] * n(20_000)})
     config("layer types of all layers", {"num_hidden_layers": 1024, "layer_types": ["full_attention", "sliding_attention"] * 512})
     config("settings", {f"k{i}": i for i in range(n(60_000))})
-    config("settings that fit", {f"k{i}": i for i in range(n(32_000))})
+    config("settings that fit", {f"k{i}": i for i in range(450)})
+    config("labels", {"id2label": {str(i): f"L{i}" for i in range(n(30_000))}})
     config("nested", text="{\"a\":" * n(150_000))
     config("nested part", {"text_config": {f"k{i}": i for i in range(n(32_000))}})
     config("parts in parts", text=json.dumps(CONFIG)[:-1] + ',"text_config":{"a":1' * 900 + "}" * 901)
@@ -373,13 +374,33 @@ def models():
         case(f"GGUF: {name}", "check --no-kernel -- --model-path $D/a.gguf",
              {"a.gguf": b"GGUF" + struct.pack("<IQQ", 3, tensors, len(keys)) + b"".join(keys) + rest})
     gguf("keys", base + [number(b"k%d" % i, i) for i in range(n(40_000))])
-    gguf("keys that fit", base + [number(b"k%d" % i, i) for i in range(n(30_000))])
+    gguf("keys that fit", base + [number(b"k%d" % i, i) for i in range(4_000)])
     gguf("tokens", base + [text(b"tokenizer.ggml.tokens") + struct.pack("<IIQ", 9, 8, n(90_000)) + text(b"a") * n(90_000)])
     gguf("lists of lists", base + [text(b"a") + struct.pack("<IIQ", 9, 9, n(60_000)) + struct.pack("<IQ", 9, 1) * n(60_000)])
     gguf("tensors", base, n(25_000), b"".join(text(b"blk.%d.w" % i) + struct.pack("<IQQIQ", 2, 2, 2, 0, 0) for i in range(n(25_000))))
     gguf("dimensions", base, 1, text(b"a") + struct.pack("<I", n(100_000)) + struct.pack("<Q", 2) * n(100_000))
     gguf("flags", base + [text(b"a") + struct.pack("<IIQ", 9, 7, n(900_000)) + b"\1" * n(900_000)])
     gguf("numbers by layer", base + [text(b"qwen3.attention.head_count_kv2") + struct.pack("<IIQ", 9, 4, n(200_000)) + struct.pack("<I", 8) * n(200_000)])
+    def launches(name, files, model="m", count=200, options=""):
+        case(f"launches of one model: {name}", "check --no-kernel $D/a.sh", {**files, "a.sh": "".join(
+            f"python -m sglang.launch_server --model-path {model}{'/' * (i % 5 if model == 'm' else 0)} --port {i} {options}\n" for i in range(count))})
+    ignored = {"quantization_config": {"quant_method": "fp8", "ignored_layers": [f"model.layers.{i}.mlp" for i in range(n(30_000))]}}
+    plain = json.dumps(CONFIG)
+    launches("settings", {"m/config.json": json.dumps({**CONFIG, **{f"k{i}": i for i in range(450)}})})
+    launches("settings, failing", {"m/config.json": json.dumps({**CONFIG, **{f"k{i}": i for i in range(450)}})}, options="--tp 3")
+    launches("ignored layers", {"m/config.json": json.dumps({**CONFIG, **ignored})})
+    launches("tensors", {"m/config.json": plain, "m/model.safetensors": struct.pack("<Q", len(header)) + header})
+    launches("generation_config.json", {"m/config.json": plain, "m/generation_config.json": "{" + fill(lambda i: f'"k{i}":1,', size=n(900_000)) + '"a":1}'})
+    launches("GGUF keys", {"a.gguf": b"GGUF" + struct.pack("<IQQ", 3, 0, len(base) + 4_000) + b"".join(base + [number(b"k%d" % i, i) for i in range(4_000)])}, "a.gguf")
+    launches("drafts", {}, "Qwen/Qwen3-8B", 900, "--speculative-algorithm EAGLE --speculative-draft-model-path a/b")
+    sound, at = {}, 0
+    for i in range(n(9_000)):
+        sound[f"model.layers.{i % 4}.self_attn.q_proj.w{i}"] = {"dtype": "BF16", "shape": [2, 2], "data_offsets": [at, at + 8]}
+        at += 8
+    sound = json.dumps(sound, separators=(",", ":")).encode()
+    whole = {"m/config.json": plain, "m/model.safetensors": struct.pack("<Q", len(sound)) + sound + bytes(at)}
+    case("safetensors: sound tensors", "check --no-kernel -- --model-path $D/m --tp 3", whole)
+    case("safetensors: sound tensors (suggest)", "suggest $D/m", whole)
 
 
 def batches():
