@@ -1,4 +1,5 @@
 // What the releases make of values that are none of a variable's kind.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,14 +7,18 @@
 
 #include "preflight/rule.h"
 #include "src/rules/environment_names.h"
+#include "src/rules/environment_words.h"
 #include "tests/support/example_launch.h"
 
 namespace preflight {
 namespace {
 
+using ::testing::HasSubstr;
+
 // "RULE message | fix" of the two rules, "" where neither tells.
-std::string told(int patch, const Environment& env, std::vector<std::string> args = {"--device", "xpu"}) {
-  const Launch launch = testing::launch_of(v0_5(patch), "qwen3-0.6b", args, DeviceFacts{}, env);
+std::string told(int patch, const Environment& env, std::vector<std::string> args = {"--device", "xpu"},
+                 const char* model = "qwen3-0.6b") {
+  const Launch launch = testing::launch_of(v0_5(patch), model, args, DeviceFacts{}, env);
   std::string out;
   for (const Diagnostic& d : check(launch).diagnostics) {
     if (d.rule == "EN004" || d.rule == "EN005") out += d.rule + " " + d.message + " | " + d.fix + "\n";
@@ -96,6 +101,9 @@ TEST(EnvironmentValues, EndTheServerWhereTheReleaseReadsThemBare) {
   };
   EXPECT_TRUE(ends(11, "SGLANG_QUEUED_TIMEOUT_MS", "5s"));
   EXPECT_FALSE(ends(11, "SGLANG_QUEUED_TIMEOUT_MS", "5.5"));
+  EXPECT_TRUE(ends(20, "SGLANG_QUEUED_TIMEOUT_MS", "5s"));
+  EXPECT_FALSE(ends(21, "SGLANG_QUEUED_TIMEOUT_MS", "5s"));
+  EXPECT_TRUE(ends(11, "SGLANG_HEALTH_CHECK_TIMEOUT", ""));
   EXPECT_TRUE(ends(20, "SGLANG_FORWARD_TIMEOUT_MS", "5s"));
   EXPECT_FALSE(ends(21, "SGLANG_FORWARD_TIMEOUT_MS", "5s"));
   EXPECT_TRUE(ends(13, "SGLANG_OPERATIONS_ENABLE_PROFILE", "true"));
@@ -147,6 +155,58 @@ TEST(EnvironmentValues, WordsEndTheServerWhereTheLaunchReadsThem) {
   EXPECT_FALSE(ends(23, {{"SGLANG_DISAGGREGATION_NIXL_BACKEND_PARAMS", R"({"num_threads": "4"})"}}, prefill));
   EXPECT_FALSE(ends(23, {{"SGLANG_DISAGGREGATION_NIXL_BACKEND_PARAMS", "num_threads=4"}}));
   EXPECT_FALSE(ends(23, {{"SGLANG_SIMULATE_ACC_METHOD", "mean"}, {"SGLANG_SIMULATE_ACC_LEN", "2"}}));
+}
+
+// The first release that reads a variable's words, by the sources of the releases.
+TEST(EnvironmentValues, WordsCountFromTheReleaseThatReadsThem) {
+  struct Row {
+    const char* name;
+    int first;
+  };
+  for (const Row& row :
+       {Row{"SGLANG_HUGEPAGE_SIZE", 13}, Row{"SGLANG_EXA_SEARCH_TYPE", 15}, Row{"SGLANG_PREFILL_TILE_BUDGET_MODE", 18},
+        Row{"SGLANG_UNIFIED_RADIX_TREE_CORE_BACKEND", 19}}) {
+    EXPECT_EQ(rules::word_not_taken(v0_5(row.first - 1), row.name, "other"), "") << row.name;
+    EXPECT_NE(rules::word_not_taken(v0_5(row.first), row.name, "other"), "") << row.name;
+  }
+  for (const char* name : {"SGLANG_MAMBA_CONV_DTYPE", "SGLANG_MAMBA_SSM_DTYPE", "SGLANG_MOONCAKE_CUSTOM_MEM_POOL",
+                           "SGLANG_RESIZE_RESAMPLE"})
+    EXPECT_NE(rules::word_not_taken(v0_5(11), name, "other"), "") << name;
+}
+
+TEST(EnvironmentValues, BackendsOfFusedOperationsAreThoseOfTheRelease) {
+  struct Row {
+    const char* word;
+    int first;  // that knows it
+  };
+  for (const Row& row : {Row{"flydsl", 19}, Row{"KDA", 20}, Row{"helion", 23}, Row{"cake", 23}}) {
+    const Environment env{{"SGLANG_FORCE_FUSED_OP_BACKEND", row.word}};
+    EXPECT_NE(told(row.first - 1, env), "") << row.word;
+    EXPECT_EQ(told(row.first, env), "") << row.word;
+  }
+}
+
+TEST(EnvironmentValues, WordsNameTheFileThatReadsThem) {
+  const std::vector<std::string> apart{"--device", "xpu", "--language-only", "--encoder-urls",
+                                       "http://127.0.0.1:30001"};
+  const auto receiver = [&](int patch) {
+    return told(patch, {{"SGLANG_ENCODER_MM_RECEIVER_MODE", "zmq"}}, apart, "qwen3-vl-8b-instruct");
+  };
+  EXPECT_THAT(receiver(11), HasSubstr("(disaggregation/encode_receiver.py)"));
+  EXPECT_THAT(receiver(18), HasSubstr("(disaggregation/encode_receiver.py)"));
+  EXPECT_THAT(receiver(19), HasSubstr("(disaggregation/encoder/receiver.py)"));
+  const std::vector<std::string> drafts{"--device",
+                                        "xpu",
+                                        "--speculative-algorithm",
+                                        "EAGLE3",
+                                        "--speculative-draft-model-path",
+                                        "{models}/llama-3.1-8b-eagle3"};
+  const auto simulated = [&](int patch, const char* name) {
+    return told(patch, {{name, "other"}, {"SGLANG_SIMULATE_ACC_LEN", "2"}}, drafts, "llama-3.1-8b-instruct");
+  };
+  EXPECT_EQ(simulated(14, "SGLANG_SIMULATE_ACC_TOKEN_MODE"), "");
+  EXPECT_THAT(simulated(15, "SGLANG_SIMULATE_ACC_TOKEN_MODE"), HasSubstr("(speculative/eagle_utils.py)"));
+  EXPECT_THAT(simulated(11, "SGLANG_SIMULATE_ACC_METHOD"), HasSubstr("(speculative/spec_utils.py)"));
 }
 
 }  // namespace

@@ -1432,6 +1432,87 @@ TEST(RulesByHand, SayWhatABoundAdds) {
   }
 }
 
+// What a finding says and advises, release by release: on either side of a condition that only moves its words.
+TEST(RulesByHand, SayWhatTheReleaseHas) {
+  constexpr const char* kStaged = "--device xpu --disaggregation-mode prefill --pp-size 2";
+  constexpr const char* kPacked = "--device xpu --disable-radix-cache --moe-runner-backend triton --tp-size 4";
+  constexpr const char* kEmbeds = "--device xpu --is-embedding --chunked-prefill-size -1";
+  const Edit staging = variable("SGLANG_DISAGG_STAGING_BUFFER", "1");
+  const Edit adapters =
+      all({field(Field::enable_lora, true), field(Field::enable_dp_attention, true), field(Field::dp_size, 2),
+           field(Field::attn_dp_size, 2), field(Field::lora_backend, "triton")});
+  const Edit torch_native = field(Field::attention_backend, "torch_native");
+  const auto fp8_of = [](const char* name) { return [=](Launch&, ModelFacts& m) { m.quantization = name; }; };
+  const Words rows[] = {
+      {"MC013", 19, "deepseek-v4-flash", "--device xpu --tp-size 8", nothing, "SGLANG_OPT_USE_TILELANG_MHC_PRE", true},
+      {"MC013", 19, "deepseek-v4-flash", "--device xpu --tp-size 8", nothing, "SGLANG_OPT_USE_TILELANG_MHC_POST", true},
+      {"MC013", 19, "deepseek-v4-flash", "--device xpu --tp-size 8", nothing, "SGLANG_OPT_DEEPGEMM_HC_PRENORM", true},
+      {"MC013", 20, "deepseek-v4-flash", "--device xpu --tp-size 8", nothing, "TILELANG", false},
+      {"MC013", 20, "deepseek-v4-flash", "--device xpu --tp-size 8", nothing, "HC_PRENORM", false},
+      {"EN006", 17, "qwen3-8b", kStaged, staging, "--pp-size 2 is not staged", true},
+      {"EN006", 18, "qwen3-8b", kStaged, staging, "--pp-size 2 is not staged", false},
+      {"DC007", 13, "qwen3-0.6b", kMoe, all({legacy_over(2), of_class("DeepseekV2ForCausalLM")}),
+       "--enable-prefill-context-parallel", true},
+      {"DC007", 14, "qwen3-8b", kMoe, all({shared_over(2), variable("SGLANG_ENABLE_CP_V2", "1")}),
+       "--enable-prefill-cp", true},
+      {"MO011", 18, "deepseek-v4-flash", kPacked, nothing, "SGLANG_USE_SGL_XPU=1", true},
+      {"MO011", 19, "deepseek-v4-flash", kPacked, nothing, "SGLANG_USE_SGL_XPU=1", false},
+      {"MO011", 19, "deepseek-v4-flash", kPacked, nothing, "drop --moe-runner-backend", true},
+      {"SA009", 21, "qwen3-8b", "--device xpu --tp-size 4", adapters, "--attn-dp-size", false},
+      {"SA009", 22, "qwen3-8b", "--device xpu --tp-size 4", adapters, "--attn-dp-size 4", true},
+      {"WP003", 16, "embeddinggemma-300m", kEmbeds, torch_native, "SGLang 0.5.17", true},
+      {"WP003", 17, "embeddinggemma-300m", kEmbeds, torch_native, "SGLang 0.5.17", false},
+      {"WP007", 16, "embeddinggemma-300m", kEmbeds, nothing, "SGLang 0.5.17", true},
+      {"QN030", 18, "qwen3-8b", kPlain, fp8_of("modelopt_fp8"), "SGLang 0.5.19", true},
+      {"QN030", 18, "qwen3-30b-a3b", "--device xpu --disable-radix-cache --tp-size 4", fp8_of("fp8"), "SGLang 0.5.19",
+       true},
+  };
+  for (const Words& row : rows) {
+    const auto told = diagnostics({row.rule, row.release, 0, row.model, row.args, row.edit, row.kernel}, row.release);
+    const auto at = std::ranges::find(told, row.rule, &Diagnostic::rule);
+    EXPECT_NE(at, told.end()) << row.rule << " says nothing in 0.5." << row.release;
+    if (at == told.end()) continue;
+    const std::string text = at->message + " | " + at->fix;
+    EXPECT_EQ(text.find(row.words) != std::string::npos, row.stand)
+        << row.rule << " in 0.5." << row.release << ": " << text;
+  }
+}
+
+TEST(RulesByHand, ExpertsOfOtherRanksAreNoErrorWhereLaterKernelsMayLeaveThemOut) {
+  const auto severity = [](int release) {
+    const auto told = diagnostics({"MO020", release, 0, "qwen3-30b-a3b", kMoe, field(Field::ep_size, 2)}, release);
+    const auto at = std::ranges::find(told, "MO020", &Diagnostic::rule);
+    return at == told.end() ? Severity::kInfo : at->severity;
+  };
+  EXPECT_EQ(severity(19), Severity::kError);
+  EXPECT_EQ(severity(20), Severity::kWarning);
+}
+
+// The first release that runs an algorithm on XPU is the way out of a refusal.
+TEST(RulesByHand, RefusedAlgorithmsNameTheReleaseThatTakesThem) {
+  struct Refused {
+    int release;
+    const char* model;
+    const char* args;
+    const char* first;
+  };
+  for (const Refused& row : {Refused{20, "qwen3-8b", "--device xpu --speculative-algorithm NGRAM", "SGLang 0.5.21"},
+                             Refused{19, "llama-3.1-8b-instruct",
+                                     "--device xpu --speculative-algorithm DFLASH --speculative-draft-model-path "
+                                     "{models}/llama3.1-8b-instruct-dflash-ultrachat",
+                                     "SGLang 0.5.20"},
+                             Refused{22, "qwen3-14b",
+                                     "--device xpu --speculative-algorithm DSPARK --speculative-draft-model-path "
+                                     "{models}/dspark_qwen3_14b_block7",
+                                     "SGLang 0.5.23"}}) {
+    const auto told = check(testing::launch_of(v0_5(row.release), {.model = row.model, .args = row.args})).diagnostics;
+    const auto at = std::ranges::find(told, "RF006", &Diagnostic::rule);
+    EXPECT_NE(at, told.end()) << row.args;
+    if (at == told.end()) continue;
+    EXPECT_NE(at->fix.find(row.first), std::string::npos) << at->fix;
+  }
+}
+
 // A host that holds too little is warned of; one that nobody asked is not.
 TEST(RulesByHand, AHostOfUnknownMemoryIsNotWarnedOf) {
   const auto severity = [](std::optional<std::int64_t> mib) {
