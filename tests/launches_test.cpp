@@ -420,6 +420,21 @@ TEST(CheckPaths, AModuleThatTheReleaseLacksStartsNothing) {
   EXPECT_THAT(check(none, "0.5.23").out, HasSubstr("no release of SGLang known here has this module"));
   const std::string client = dir.file("client.sh", "python3 -m sglang.bench_serving --model Qwen/Qwen3-8B\n");
   EXPECT_THAT(check(client, "0.5.23").out, HasSubstr("0 launches checked"));
+  struct Module {
+    const char* name;
+    const char* has;
+    const char* lacks;
+    const char* other;
+  };
+  for (const Module& row :
+       {Module{"bench_offline_throughput", "0.5.20", "0.5.21", "run sglang.benchmark.offline_throughput"},
+        Module{"benchmark.offline_throughput", "0.5.15", "0.5.14", "run sglang.bench_offline_throughput"},
+        Module{"benchmark.one_batch_server", "0.5.14", "0.5.13", "run sglang.bench_one_batch_server"}}) {
+    const std::string file =
+        dir.file("module.sh", fmt::format("python3 -m sglang.{} --model-path Qwen/Qwen3-8B --tp 2\n", row.name));
+    EXPECT_THAT(check(file, row.has).out, Not(HasSubstr("has no module"))) << row.name;
+    EXPECT_THAT(check(file, row.lacks).out, HasSubstr(row.other)) << row.name;
+  }
 }
 
 // A value that a file fixes itself is not the user's to set: that is said, as a misspelt name is.

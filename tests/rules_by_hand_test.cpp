@@ -1132,6 +1132,8 @@ const Bound kBounds[] = {
     {"SA013", 23, false, "qwen3-8b", "--device xpu --disaggregation-mode prefill --disable-radix-cache", nothing},
     {"SA013", 22, false, "qwen3-8b", "--device xpu --disaggregation-mode prefill",
      variable("SGLANG_DISAGG_STAGING_BUFFER", "1")},
+    {"SA013", 23, true, "qwen3-8b", "--device xpu --disaggregation-mode prefill",
+     variable("SGLANG_DISAGG_STAGING_BUFFER", "1")},
     {"SA016", 18, false, "qwen3-8b", "--device xpu --disaggregation-mode decode",
      field(Field::disaggregation_decode_enable_radix_cache, true)},
     {"SA016", 18, false, "qwen3-8b", "--device xpu --disaggregation-mode decode",
@@ -1442,6 +1444,8 @@ TEST(RulesByHand, SayWhatTheReleaseHas) {
       all({field(Field::enable_lora, true), field(Field::enable_dp_attention, true), field(Field::dp_size, 2),
            field(Field::attn_dp_size, 2), field(Field::lora_backend, "triton")});
   const Edit torch_native = field(Field::attention_backend, "torch_native");
+  const Edit deterministic = all({card("Intel(R) Arc(TM) Pro B60 Graphics"), field(Field::attention_backend, "fa3"),
+                                  field(Field::enable_deterministic_inference, true)});
   const auto fp8_of = [](const char* name) { return [=](Launch&, ModelFacts& m) { m.quantization = name; }; };
   const Words rows[] = {
       {"MC013", 19, "deepseek-v4-flash", "--device xpu --tp-size 8", nothing, "SGLANG_OPT_USE_TILELANG_MHC_PRE", true},
@@ -1449,6 +1453,8 @@ TEST(RulesByHand, SayWhatTheReleaseHas) {
       {"MC013", 19, "deepseek-v4-flash", "--device xpu --tp-size 8", nothing, "SGLANG_OPT_DEEPGEMM_HC_PRENORM", true},
       {"MC013", 20, "deepseek-v4-flash", "--device xpu --tp-size 8", nothing, "TILELANG", false},
       {"MC013", 20, "deepseek-v4-flash", "--device xpu --tp-size 8", nothing, "HC_PRENORM", false},
+      {"BK001", 18, "qwen3-8b", "--device xpu", deterministic, "intel_xpu", false},
+      {"BK001", 19, "qwen3-8b", "--device xpu", deterministic, "intel_xpu", true},
       {"EN006", 17, "qwen3-8b", kStaged, staging, "--pp-size 2 is not staged", true},
       {"EN006", 18, "qwen3-8b", kStaged, staging, "--pp-size 2 is not staged", false},
       {"DC007", 13, "qwen3-0.6b", kMoe, all({legacy_over(2), of_class("DeepseekV2ForCausalLM")}),
