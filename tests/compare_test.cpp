@@ -288,7 +288,9 @@ TEST(UpgradeCommand, TellsTheRemediesThatCheckTells) {
   EXPECT_NE(fix_in(run.out), "");
   EXPECT_EQ(fix_in(run.out), fix_in(check.out)) << check.out;
   const auto old = [](const char* option) {
-    return run_tool({"check", option, "--sglang-version", "0.5.17", "--", "--model-path", "openai/gpt-oss-120b"}).out;
+    return run_tool({"check", option, "--sglang-version", "0.5.17", "--device-profile", "b580", "--device-count", "1",
+                     "--host-memory", "32GiB", "--", "--model-path", "openai/gpt-oss-120b"})
+        .out;
   };
   EXPECT_THAT(old("--no-fixes"), HasSubstr("fix: SGLang 0.5.20 (not tried), or an unquantised checkpoint"));
   EXPECT_THAT(old("--no-kernel"), HasSubstr("fix: SGLang 0.5.20 (only the first step: PL002 is next), or"));
@@ -296,10 +298,10 @@ TEST(UpgradeCommand, TellsTheRemediesThatCheckTells) {
 
 // A variant that the search tried is no part of this launch.
 TEST(CheckCommand, SaysOfWhichLaunchItTellsWhatStays) {
-  const auto run = testing::run_tool(
-      {"check", "--no-kernel", "--sglang-version", "0.5.17", "--", "--model-path", "openai/gpt-oss-120b"});
-  EXPECT_THAT(run.out,
-              ::testing::ContainsRegex("nearest is .* with an FP8 checkpoint of the model, which leaves: QN001"));
+  const auto run =
+      testing::run_tool({"check", "--no-kernel", "--sglang-version", "0.5.17", "--device-profile", "b580",
+                         "--device-count", "1", "--host-memory", "32GiB", "--", "--model-path", "openai/gpt-oss-120b"});
+  EXPECT_THAT(run.out, HasSubstr("nearest is an FP8 checkpoint of the model, which leaves: PL002"));
 }
 
 // Heads that do not divide have no number on a rank.
