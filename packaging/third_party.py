@@ -21,6 +21,7 @@ PARTS = {
     "spdlog": ["libspdlog-dev"],
     "JSON for Modern C++": ["nlohmann-json3-dev"],
     "CLI11": ["libcli11-dev"],
+    "toml++": ["libtomlplusplus-dev"],
     "tl::expected": ["libexpected-dev"],
     "OpenCL headers": ["opencl-headers", "opencl-c-headers"],
     "GCC runtime library": ["gcc-12-base", "gcc-13-base", "gcc-14-base", "gcc-15-base"],

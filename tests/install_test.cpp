@@ -123,7 +123,7 @@ TEST_F(Installed, BringsTheManualTheCompletionsAndTheLicences) {
   for (const auto& [file, words] : written) EXPECT_EQ(read_file(path(file)), run(words).out) << file;
   EXPECT_EQ(read_file(path("share/doc/xpu-preflight/LICENSE")), read_file(source_directory() + "/LICENSE"));
   const std::string others = read_file(path("share/doc/xpu-preflight/THIRD_PARTY_LICENSES"));
-  for (const char* part : {"GNU MP", "utf8proc", "{fmt}", "spdlog", "JSON for Modern C++", "CLI11"}) {
+  for (const char* part : {"GNU MP", "utf8proc", "{fmt}", "spdlog", "JSON for Modern C++", "CLI11", "toml++"}) {
     EXPECT_THAT(others, HasSubstr(part));
   }
   std::set<std::string> files;
