@@ -77,5 +77,24 @@ TEST(OwnCode, OfAClassThatNobodyElseHasLiesBesideTheConfiguration) {
   EXPECT_THAT(checked("QModel", "modeling_q.QModel", "auto"), Not(HasSubstr("MC001")));
 }
 
+// Python looks for "AutoConfig" in whatever auto_map is, a text and a list too.
+TEST(OwnCode, ThatIsNamedByNoObjectEndsTheLaunch) {
+  const TemporaryDirectory folder;
+  const auto checked = [&](const char* map) {
+    folder.file("config.json",
+                std::string(R"({"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "hidden_size": 1024,
+             "num_hidden_layers": 4, "num_attention_heads": 8, "num_key_value_heads": 8, "head_dim": 128,
+             "vocab_size": 1000, "intermediate_size": 2048, "max_position_embeddings": 4096, "auto_map": )") +
+                    map + "}");
+    return run_tool({"check", "--no-kernel", "--no-fixes", "--", "--model-path", folder.path()}).out;
+  };
+  for (const char* map : {"false", "true", "null", "0", "1.5", "\"my AutoConfig\"", "[\"AutoConfig\"]"}) {
+    EXPECT_THAT(checked(map), HasSubstr("TypeError")) << map;
+  }
+  for (const char* map : {"\"\"", "\"configuration_q\"", "[]", "[\"Auto\", false]", "{}"}) {
+    EXPECT_THAT(checked(map), Not(HasSubstr("refused"))) << map;
+  }
+}
+
 }  // namespace
 }  // namespace preflight::testing

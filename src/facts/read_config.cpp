@@ -212,6 +212,19 @@ class Reader {
           fmt::format("the model's own configuration code, {}, is not in the directory", file));
   }
 
+  // What auto_map names as the configuration's class. Python looks for the name in whatever stands there: as a part of
+  // a text and as an item of a list, too, which then have no entry of that name.
+  const Value* own_class() {
+    const Value* map = dict_.find("auto_map");
+    if (map == nullptr) return nullptr;
+    if (map->is_dict()) return map->find("AutoConfig");
+    const bool looks_there = map->is_string()
+                                 ? contains(map->as_string(), "AutoConfig")
+                                 : !map->is_list() || std::ranges::count(map->as_list(), Value("AutoConfig")) > 0;
+    if (looks_there) raise(RF::kOther, "TypeError", opens_, "auto_map in config.json is no object: " + map->repr());
+    return nullptr;
+  }
+
   HfConfigPtr load() {
     const Value architectures = field(dict_, "architectures");
     if (tries_longcat() && architectures.is_number() && architectures.truthy()) {
@@ -226,16 +239,15 @@ class Reader {
     }
     const Value* named = dict_.find("model_type");
     const ConfigClass* known = named != nullptr && named->is_string() ? tables_.type(named->as_string()) : nullptr;
-    const Value map = field(dict_, "auto_map");
-    if (map.is_dict() && map.find("AutoConfig") != nullptr) {
-      if (const Value& code = *map.find("AutoConfig"); code.is_none() || code.is_number()) {
-        raise(RF::kOther, "TypeError", opens_, "AutoConfig of auto_map names no class: " + code.repr());
+    if (const Value* code = own_class()) {
+      if (code->is_none() || code->is_number()) {
+        raise(RF::kOther, "TypeError", opens_, "AutoConfig of auto_map names no class: " + code->repr());
       }
       if (known == nullptr && !trust_)
         raise(RF::kOther, "ValueError", opens_, "the model brings its own code; --trust-remote-code allows it");
       if (runs_own_code(release_, dict_, trust_)) {
-        if (const Value& code = *map.find("AutoConfig"); !code.is_string())
-          raise(RF::kOther, "AttributeError", opens_, "AutoConfig of auto_map is no text: " + code.repr());
+        if (!code->is_string())
+          raise(RF::kOther, "AttributeError", opens_, "AutoConfig of auto_map is no text: " + code->repr());
         require_own_code();
         // The code's class is not known: what config.json says, without its defaults.
         if (known == nullptr) return make(*tables_.find("PreTrainedConfig"), dict_, opens_);
