@@ -297,6 +297,38 @@ TEST(Weights, QwenGatesTheOutputOfItsFullAttention) {
   EXPECT_EQ(plan::estimate_weights(*facts_of("qwen3.5-9b"))->layer_bytes, 2 * kLayer);
 }
 
+// What was counted is kept; whatever it was counted by makes another count.
+TEST(Weights, AreKeptByWhatTheyAreCountedBy) {
+  struct Row {
+    const char* model;
+    void (*change)(ModelFacts&);
+  };
+  const Row rows[] = {
+      {"qwen3-8b", [](ModelFacts& m) { m.head_dim = 64; }},
+      {"qwen3-8b", [](ModelFacts& m) { m.v_head_dim = 64; }},
+      {"qwen3-8b", [](ModelFacts& m) { m.dtype = "float32"; }},
+      {"qwen3-8b", [](ModelFacts& m) { m.quantization = "fp8"; }},
+      {"qwen3-8b", [](ModelFacts& m) { m.attention_arch = AttentionArch::kMla; }},
+      {"qwen3-8b", [](ModelFacts& m) { m.hf_text_config = *Value::parse_json(R"({"intermediate_size": 1024})"); }},
+      {"gemma-4-31b-it", [](ModelFacts& m) { m.swa_head_dim = 64; }},
+      {"gemma-4-31b-it", [](ModelFacts& m) { m.swa_v_head_dim = 64; }},
+      {"gemma-4-31b-it", [](ModelFacts& m) { m.swa_layer_ids.pop_back(); }},
+      {"deepseek-v2-lite-chat", [](ModelFacts& m) { m.kv_lora_rank = 64; }},
+      {"deepseek-v2-lite-chat", [](ModelFacts& m) { m.qk_nope_head_dim = 64; }},
+      {"deepseek-v2-lite-chat", [](ModelFacts& m) { m.qk_rope_head_dim = 128; }},
+  };
+  for (const Row& row : rows) {
+    const auto model = facts_of(row.model);
+    const auto before = plan::estimate_weights(*model);
+    ASSERT_TRUE(before) << row.model;
+    ModelFacts other = *model;
+    row.change(other);
+    EXPECT_NE(plan::estimate_weights(other)->total_bytes, before->total_bytes) << &row - rows;
+    EXPECT_EQ(plan::estimate_weights(*model)->total_bytes, before->total_bytes) << &row - rows;
+    EXPECT_GT(before->per_rank_bytes, plan::estimate_weights(*model, {.tp = 2, .attention_tp = 2})->per_rank_bytes);
+  }
+}
+
 TEST(Weights, LayersWithAWindowHaveHeadsOfTheirOwn) {
   // Gemma 4 31B: 50 layers of 32 and 16 heads of 256, 10 of 32 and 4 heads of 512.
   constexpr std::int64_t kSliding = 5376LL * 256 * (2 * 32 + 2 * 16);

@@ -48,18 +48,28 @@ class KeptAnswers {
   // `rest`: what else the answer depends on.
   template <class Ask>
   Answer of(const ModelFacts& model, const facts::WeightFiles& files, const Rest& rest, const Ask& ask) {
-    if (files.id == 0 || !model.hf_config.is_dict()) return ask();
-    const ModelIdentity identity(model);
-    const auto known = std::ranges::find_if(
-        kept_, [&](const Kept& one) { return one.files == files.id && one.rest == rest && one.model.is(identity); });
-    if (known != kept_.end()) return known->answer;
-    Answer answer = ask();
-    if (kept_.size() >= kMost) kept_.pop_back();
-    kept_.push_front({files.id, rest, identity, answer});
-    return answer;
+    return files.id == 0 ? ask() : kept_of(model, files.id, rest, ask);
+  }
+  // Of the configuration alone.
+  template <class Ask>
+  Answer of(const ModelFacts& model, const Rest& rest, const Ask& ask) {
+    return kept_of(model, 0, rest, ask);
   }
 
  private:
+  template <class Ask>
+  Answer kept_of(const ModelFacts& model, std::uint64_t files, const Rest& rest, const Ask& ask) {
+    if (!model.hf_config.is_dict()) return ask();
+    const ModelIdentity identity(model);
+    const auto known = std::ranges::find_if(
+        kept_, [&](const Kept& one) { return one.files == files && one.rest == rest && one.model.is(identity); });
+    if (known != kept_.end()) return known->answer;
+    Answer answer = ask();
+    if (kept_.size() >= kMost) kept_.pop_back();
+    kept_.push_front({files, rest, identity, answer});
+    return answer;
+  }
+
   static constexpr std::size_t kMost = 128;
   struct Kept {
     std::uint64_t files;

@@ -56,6 +56,20 @@ void add_mla(const Shape& s, Layer& l) {
   l.plain += s.hidden * s.number({"index_n_heads"});
 }
 
+// How a layer of DeepSeek-V4 compresses tokens: not at all, with an indexer, or without one.
+enum class Ratio { kNone, kIndexed, kOther };
+
+Ratio ratio_of(const Shape& s, std::int64_t index) {
+  const Value* ratios = s.text.find("compress_ratios");
+  if (ratios == nullptr || !ratios->is_list() || index >= static_cast<std::int64_t>(ratios->as_list().size()))
+    return Ratio::kNone;
+  const Value& ratio = ratios->as_list()[static_cast<std::size_t>(index)];
+  if (!ratio.truthy()) return Ratio::kNone;
+  return ratio == Value(4) ? Ratio::kIndexed : Ratio::kOther;
+}
+
+bool is_hashed(const Shape& s, std::int64_t index) { return index < first_int(s.text, {"num_hash_layers"}); }
+
 // DeepSeek-V4: one latent for keys and values, queries and outputs through narrow matrices, and what compresses tokens
 // by layer (srt/models/deepseek_v4.py). Streams beside the residual one are joined in 32 bits.
 void add_compressed_attention(const Shape& s, Layer& l, std::int64_t index) {
@@ -67,14 +81,12 @@ void add_compressed_attention(const Shape& s, Layer& l, std::int64_t index) {
   l.attention += q_rank * heads + o_rank * heads + s.number({"o_groups"}, 1) * o_rank * s.hidden;
   const double streams = s.number({"hc_mult"});
   l.plain += 2 * 2 * streams * (streams + 2) * streams * s.hidden;
-  if (index < first_int(s.text, {"num_hash_layers"})) {
+  if (is_hashed(s, index)) {
     l.plain += 2 * static_cast<double>(s.m.vocab_size) * s.number({"num_experts_per_tok"});
   }
-  const Value* ratios = s.text.find("compress_ratios");
-  if (ratios == nullptr || !ratios->is_list() || index >= static_cast<std::int64_t>(ratios->as_list().size())) return;
-  const Value& ratio = ratios->as_list()[static_cast<std::size_t>(index)];
-  if (!ratio.truthy()) return;
-  const bool indexed = ratio == Value(4);
+  const Ratio ratio = ratio_of(s, index);
+  if (ratio == Ratio::kNone) return;
+  const bool indexed = ratio == Ratio::kIndexed;
   l.plain += s.hidden * head * (indexed ? 4 : 2);
   if (!indexed) return;
   const double index_heads = s.number({"index_n_heads"});
@@ -185,12 +197,17 @@ const Layer& Layers::at(std::int64_t index) {
   const auto& window = s_.m.swa_layer_ids;
   const bool windowed = std::find(window.begin(), window.end(), index) != window.end();
   const char letter = i < letters_.size() ? letters_[i] : '\0';
-  // Layers of compressed attention differ one by one.
-  const std::int64_t own = compressed_ ? index : 0;
-  const Key key{letter, linear_[i], experts_[i], windowed, own};
+  const Key key{letter, linear_[i], experts_[i], windowed, compression_of(index)};
   const auto [it, is_new] = known_.try_emplace(key);
   if (is_new) it->second = letter != '\0' ? lettered(letter, index) : layer_of(index);
   return it->second;
+}
+
+// Layers of compressed attention differ by their ratio, and those that choose experts by a table.
+int Layers::compression_of(std::int64_t index) const {
+  if (!compressed_) return 0;
+  const Ratio ratio = ratio_of(s_, index);
+  return 1 + (is_hashed(s_, index) ? 1 : 0) + 2 * static_cast<int>(ratio);
 }
 
 Layer Layers::lettered(char letter, std::int64_t index) const {

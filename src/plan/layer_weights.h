@@ -52,7 +52,9 @@ class Layers {
   const Layer& at(std::int64_t index);
 
  private:
-  using Key = std::tuple<char, bool, bool, bool, std::int64_t>;
+  using Key = std::tuple<char, bool, bool, bool, int>;
+
+  [[nodiscard]] int compression_of(std::int64_t index) const;
 
   [[nodiscard]] Layer lettered(char letter, std::int64_t index) const;
   [[nodiscard]] Layer layer_of(std::int64_t index) const;

@@ -226,6 +226,7 @@ PlainModules::PlainModules(const ModelFacts& model) {
   if (letters * kPartsOfALayer * kNameLetters > limits::kPlainSteps / std::max<std::size_t>(layers, 1))
     understood_ = false;
   if (match_ == Match::kPart && names_.size() > limits::kPartNames) understood_ = false;
+  if (any()) parts_.resize(layers);
 }
 
 void PlainModules::read(const ModelFacts& model) {
@@ -309,6 +310,13 @@ const Value* PlainModules::own_settings(const std::string& module) const {
 }
 
 PlainParts PlainModules::in_layer(std::int64_t layer) const {
+  const auto i = static_cast<std::size_t>(layer);
+  if (i >= parts_.size()) return parts_of(layer);
+  if (!parts_[i]) parts_[i] = parts_of(layer);
+  return *parts_[i];
+}
+
+PlainParts PlainModules::parts_of(std::int64_t layer) const {
   const std::string path = fmt::format("model.layers.{}.", layer);
   const auto plain = [&](const char* fused, const char* part) { return leaves(path + fused, path + part); };
   return {.queries = plain("self_attn.qkv_proj", "self_attn.q_proj"),

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -70,6 +71,7 @@ class PlainModules {
   [[nodiscard]] bool leaves_plain(const std::string& module) const { return !understood_ || leaves(module, module); }
   // What "dynamic" of a GPTQ checkpoint says of one module of SGLang's; null: nothing, or it is not understood.
   [[nodiscard]] const Value* own_settings(const std::string& module) const;
+  [[nodiscard]] bool has_own_settings() const { return understood_ && !own_.empty(); }
 
  private:
   enum class Match { kPart, kPath, kEnding };  // anywhere in a name, along its dots, its last parts
@@ -79,6 +81,7 @@ class PlainModules {
   // `fused`: one module of SGLang's; `part`: one of the checkpoint's that it is made of.
   [[nodiscard]] bool leaves(const std::string& fused, const std::string& part) const;
   [[nodiscard]] bool names(const std::string& module) const;
+  [[nodiscard]] PlainParts parts_of(std::int64_t layer) const;
 
   // ModelOpt's names may hold stars, and fit a module or one part of its name.
   [[nodiscard]] bool fits_a_part(const NamePattern& pattern, const std::string& module) const;
@@ -89,9 +92,11 @@ class PlainModules {
   std::vector<NamePattern> patterns_;
   std::vector<std::pair<NamePattern, Value>> own_;  // of modules that are quantised in another way
   bool understood_ = true;
+  mutable std::vector<std::optional<PlainParts>> parts_;  // of the layers that were asked for
 };
 
 // Each sheet and each try of a search asks for those of the same model, whose list may have a name for every module.
+// They keep what they answered, and are of one thread.
 std::shared_ptr<const PlainModules> plain_modules_of(const ModelFacts& model);
 
 }  // namespace preflight::plan

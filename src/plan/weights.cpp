@@ -2,13 +2,16 @@
 #include "src/plan/weights.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "src/facts/has_class.h"
 #include "src/facts/kinds.h"
 #include "src/plan/counted_classes.h"
 #include "src/plan/element_sizes.h"
+#include "src/plan/kept_answers.h"
 #include "src/plan/layer_weights.h"
 #include "src/plan/numbers.h"
 #include "src/plan/output_head.h"
@@ -99,6 +102,7 @@ void add_own_sizes(Tally& tally, std::size_t stage, const PlainModules& modules,
     double count;
     std::int64_t ranks;
   };
+  if (!modules.has_own_settings()) return;
   const Value& config = s.m.hf_quant_config;
   for (const Part& part : {Part{"self_attn.qkv_proj", l.output > 0 ? l.attention - l.output : 0, s.attention_ranks},
                            Part{"self_attn.o_proj", l.output, s.attention_ranks},
@@ -122,13 +126,48 @@ double ranks_of_an_expert(const Shape& s, const ElementSizes& bytes, const Weigh
   return width / (std::ceil(width / at_least_one_rank(split.moe_tp) / block) * block);
 }
 
-void add_expert_tables(Tally& tally, std::size_t stage, const ElementSizes& bytes, const Shape& s,
-                       const WeightSplit& split) {
+// What one layer's experts take beside their parameters.
+struct ExpertTables {
+  double model = 0;
+  double rank = 0;
+};
+
+ExpertTables expert_tables(const ElementSizes& bytes, const Shape& s, const WeightSplit& split) {
   const double experts = static_cast<double>(routed_experts(s.m) + split.extra_experts);
   const double inner = experts * bytes.for_inner * s.number({"moe_intermediate_size", "intermediate_size"});
   const double outer = experts * bytes.for_outer * s.hidden;
-  tally.add_to_model(0, inner + outer);
-  tally.add_to_stage(stage, (inner / at_least_one_rank(split.moe_tp) + outer) / at_least_one_rank(split.ep));
+  return {inner + outer, (inner / at_least_one_rank(split.moe_tp) + outer) / at_least_one_rank(split.ep)};
+}
+
+// What cuts the parts of a layer, the same for all of them.
+struct RanksOfParts {
+  double attention = 1;
+  double dense = 1;
+  double dense_alone = 1;  // of a layer without experts
+  double experts = 1;
+};
+
+RanksOfParts ranks_of_parts(const Shape& s, const ElementSizes& bytes, const WeightSplit& split) {
+  const double all = at_least_one_rank(split.tp);
+  const bool uncut = split.whole_dense && routed_experts(s.m) > 0;
+  return {.attention = at_least_one_rank(s.attention_ranks),
+          .dense = all,
+          .dense_alone = uncut ? 1 : all,
+          .experts = ranks_of_an_expert(s, bytes, split) * at_least_one_rank(split.ep)};
+}
+
+void add_parts(Tally& tally, std::size_t stage, const Layer& l, const LeftPlain& plain, const ElementSizes& bytes,
+               const RanksOfParts& ranks) {
+  tally.add(stage, plain.attention, bytes.plain, ranks.attention);
+  tally.add(stage, l.attention - plain.attention, bytes.linear, ranks.attention);
+  tally.add(stage, plain.copied, bytes.plain, 1);
+  tally.add(stage, l.copied - plain.copied, bytes.linear, 1);
+  tally.add(stage, l.plain, bytes.plain, 1);
+  const double dense = l.experts == 0 ? ranks.dense_alone : ranks.dense;
+  tally.add(stage, plain.dense, bytes.plain, dense);
+  tally.add(stage, l.dense - plain.dense, bytes.linear, dense);
+  tally.add(stage, plain.experts, bytes.plain, ranks.experts);
+  tally.add(stage, l.experts - plain.experts, bytes.experts, ranks.experts);
 }
 
 // The bytes of the last layer on a rank. Modules that the configuration leaves plain are counted so, no longer exactly.
@@ -137,6 +176,8 @@ double add_layers(Tally& tally, Shape& s, const WeightSplit& split, const std::v
   // The names are those of a class whose layers are "model.layers".
   const auto of_model = plain_modules_of(s.m);
   const PlainModules& modules = *of_model;
+  const RanksOfParts ranks = ranks_of_parts(s, bytes, split);
+  const ExpertTables tables = expert_tables(bytes, s, split);
   const bool named = modules.any() && !s.m.architectures.empty() && s.m.architectures.front().ends_with("ForCausalLM");
   s.exact = s.exact && modules.understood();
   Layers all(s, s.m.num_hidden_layers, split);
@@ -149,20 +190,11 @@ double add_layers(Tally& tally, Shape& s, const WeightSplit& split, const std::v
       const PlainParts parts = named ? modules.in_layer(index) : PlainParts{};
       const LeftPlain plain = left_plain(l, parts, s.m.is_mla());
       s.exact = s.exact && !parts.any();
-      const double attention = at_least_one_rank(s.attention_ranks);
-      tally.add(stage, plain.attention, bytes.plain, attention);
-      tally.add(stage, l.attention - plain.attention, bytes.linear, attention);
-      tally.add(stage, plain.copied, bytes.plain, 1);
-      tally.add(stage, l.copied - plain.copied, bytes.linear, 1);
-      tally.add(stage, l.plain, bytes.plain, 1);
-      const bool uncut = split.whole_dense && l.experts == 0 && routed_experts(s.m) > 0;
-      const double dense = uncut ? 1 : at_least_one_rank(split.tp);
-      tally.add(stage, plain.dense, bytes.plain, dense);
-      tally.add(stage, l.dense - plain.dense, bytes.linear, dense);
-      const double experts = ranks_of_an_expert(s, bytes, split) * at_least_one_rank(split.ep);
-      tally.add(stage, plain.experts, bytes.plain, experts);
-      tally.add(stage, l.experts - plain.experts, bytes.experts, experts);
-      if (l.experts > plain.experts) add_expert_tables(tally, stage, bytes, s, split);
+      add_parts(tally, stage, l, plain, bytes, ranks);
+      if (l.experts > plain.experts) {
+        tally.add_to_model(0, tables.model);
+        tally.add_to_stage(stage, tables.rank);
+      }
       add_own_sizes(tally, stage, modules, index, l, s, split);
       of_last = tally.stage(stage) - before;
     }
@@ -183,13 +215,39 @@ double add_encoders(Tally& tally, const ModelFacts& model, const WeightSplit& sp
   return count * plain;
 }
 
-}  // namespace
+// What of a model its weights are counted by, beside what tells one model from another.
+struct CountedBy {
+  CountedBy(const ModelFacts& m, WeightSplit of)
+      : split(std::move(of)),
+        text(m.hf_text_config),
+        config(m.hf_quant_config),
+        shape{static_cast<std::int64_t>(m.attention_arch),
+              m.v_head_dim,
+              m.swa_head_dim,
+              m.swa_v_head_dim,
+              m.kv_lora_rank,
+              m.qk_nope_head_dim,
+              m.qk_rope_head_dim,
+              m.index_head_dim.value_or(-1),
+              m.full_attention_interval.value_or(-1),
+              m.first_k_dense_replace.value_or(-1),
+              m.is_generation ? 1 : 0,
+              m.is_multimodal ? 1 : 0,
+              m.is_language_model_only ? 1 : 0},
+        window(m.swa_layer_ids) {}
+  bool operator==(const CountedBy& other) const {
+    return split == other.split && shape == other.shape && text.identical(other.text) &&
+           config.identical(other.config) && window == other.window;
+  }
 
-std::int64_t ranks_of_attention(const ModelFacts& model, const WeightSplit& split) {
-  return std::max<std::int64_t>(1, cuts_attention_over_all_ranks(model) ? split.tp : split.attention_tp);
-}
+  WeightSplit split;
+  Value text;
+  Value config;
+  std::array<std::int64_t, 13> shape;
+  std::vector<std::int64_t> window;
+};
 
-std::optional<WeightEstimate> estimate_weights(const ModelFacts& model, const WeightSplit& split) {
+std::optional<WeightEstimate> estimate(const ModelFacts& model, const WeightSplit& split) {
   Shape s{.m = model,
           .text = model.hf_text_config,
           .hidden = static_cast<double>(model.hidden_size),
@@ -210,6 +268,18 @@ std::optional<WeightEstimate> estimate_weights(const ModelFacts& model, const We
   e.per_rank_bytes = whole(tally.largest_stage());
   e.exact = s.exact && (encoders <= 0 || encoders < 0.05 * tally.bytes());
   return e;
+}
+
+}  // namespace
+
+std::int64_t ranks_of_attention(const ModelFacts& model, const WeightSplit& split) {
+  return std::max<std::int64_t>(1, cuts_attention_over_all_ranks(model) ? split.tp : split.attention_tp);
+}
+
+// Each rule, each sheet and each try of a search asks for the same ones.
+std::optional<WeightEstimate> estimate_weights(const ModelFacts& model, const WeightSplit& split) {
+  thread_local KeptAnswers<CountedBy, std::optional<WeightEstimate>> kept;
+  return kept.of(model, CountedBy(model, split), [&] { return estimate(model, split); });
 }
 
 std::vector<std::int64_t> layers_of_stages(std::int64_t layers, const WeightSplit& split) {
