@@ -222,6 +222,19 @@ TEST(Suggest, NoLaunchThatSglangChangesIsSuggested) {
   }
 }
 
+// Nor is what SGLang changes of the user's for the sake of the search's: with keys in fp8_e5m2 fa3 becomes triton. What
+// it changes of the user's in any launch stays.
+TEST(Suggest, NoLaunchThatSglangChangesForTheSakeOfAnotherOptionIsSuggested) {
+  const Words card = {"Qwen/Qwen3-8B", "--device-profile", "b60", "--device-count", "1", "--context", "8192"};
+  Words foreign = card;
+  foreign.insert(foreign.end(), {"--", "--attention-backend", "fa3"});
+  const auto none = suggested(foreign, 1);
+  EXPECT_TRUE(none["suggestions"].empty());
+  EXPECT_THAT(none["nearest"]["why"].get<std::string>(), HasSubstr("fa3"));
+  foreign.insert(foreign.end(), {"--kv-cache-dtype", "fp8_e5m2"});
+  EXPECT_FALSE(suggested(foreign)["suggestions"].empty());
+}
+
 // Three stages hold what no two and no other three cards do, and "more cards" names the fewest.
 TEST(Suggest, CardsThatNoWidthDividesAreSharedByStages) {
   const Words model = {"Qwen/Qwen3.5-35B-A3B", "--device-profile", "b70", "--device-count"};

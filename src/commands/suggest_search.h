@@ -63,6 +63,8 @@ struct Search {
   std::int64_t more_cards_than = 0;  // so many are known not to do
   bool only_the_least = false;       // the fewest cards, and no more than those
   std::set<Field> given = {};        // by `base`
+  std::set<Field> changed_anyway =
+      {};  // which SGLang changes whatever is added; all of `given` where that is not known
   std::vector<Suggestion> found = {};
   std::optional<Miss> nearest = {};
   bool counted = false;            // the memory of a launch was

@@ -1,0 +1,252 @@
+#include "src/commands/suggest_try.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "src/args/argument_groups.h"
+#include "src/commands/suggest_parts.h"
+#include "src/launch/launch_view.h"
+#include "src/rules/certainty.h"
+
+namespace preflight::commands {
+namespace {
+
+constexpr double kLargestShare = 0.9;  // of a card's memory that is tried
+
+// Nearer than a refusal is a launch that is accepted; nearer still, what holds more.
+constexpr std::int64_t kNotAccepted = -2;
+constexpr std::int64_t kHoldsNothing = -1;
+
+bool would_be_nearest(const Search& s, const Suggestion& c, std::int64_t tokens) {
+  if (s.only_the_least) return false;  // of these none is told
+  return !s.nearest || std::pair(tokens, c.cards) > std::pair(s.nearest->tokens, s.nearest->cards);
+}
+
+void note_miss(Search& s, const Suggestion& c, std::string why, std::int64_t tokens = kNotAccepted) {
+  if (!would_be_nearest(s, c, tokens)) return;
+  s.nearest = Miss{.why = std::move(why), .tokens = tokens, .arguments = c.arguments, .env = c.env, .cards = c.cards};
+}
+
+// What the search decides itself, or would make another launch of it.
+bool is_ours(std::string_view option) {
+  constexpr std::array<std::string_view, 10> kOurs{"--model-path",
+                                                   "--tp-size",
+                                                   "--pp-size",
+                                                   "--dp-size",
+                                                   "--attn-dp-size",
+                                                   "--quantization",
+                                                   "--context-length",
+                                                   "--cpu-offload-gb",
+                                                   "--mem-fraction-static",
+                                                   "--enable-dp-attention"};
+  return std::ranges::find(kOurs, option) != kOurs.end();
+}
+
+using Steps = std::vector<RemedyStep>;
+
+// What would cure it by options alone: a remedy's, else switches that the refusing step had read.
+std::vector<Steps> demands_of(const Diagnostic& d, Release release) {
+  std::vector<Steps> out;
+  for (const Remedy& remedy : d.remedies) {
+    const bool same = remedy.stored_as.empty() && remedy.device.empty() && remedy.release.empty();
+    if (!remedy.steps.empty() && same) out.push_back(remedy.steps);
+  }
+  if (!out.empty()) return out;
+  for (const Field field : d.concerns) {
+    const args::Option* option = fix::option_of(release, field);
+    if (option != nullptr && option->arity == args::Arity::kNone)
+      out.push_back({RemedyStep{.name = std::string(fix::usual_name(*option))}});
+  }
+  return out;
+}
+
+// What the user or the launch has already stays as it is.
+bool may_take(const Search& s, const Suggestion& c, const RemedyStep& step) {
+  if (step.kind == StepKind::kSet)
+    return !step.values.empty() && !s.inputs.env.contains(step.name) && !c.env.contains(step.name);
+  return step.kind == StepKind::kGive && !is_ours(step.name) &&
+         std::ranges::find(c.arguments, step.name) == c.arguments.end();
+}
+
+// The launch with what a finding demands; nothing where that is not known, or already there.
+std::optional<Suggestion> with_demand(const Search& s, const Suggestion& c, const Diagnostic& d) {
+  for (const Steps& steps : demands_of(d, s.inputs.release)) {
+    if (!std::ranges::all_of(steps, [&](const RemedyStep& step) { return may_take(s, c, step); })) continue;
+    Suggestion next = c;
+    Words told;
+    for (const RemedyStep& step : steps) {
+      if (step.kind == StepKind::kSet) {
+        next.env.emplace(step.name, step.values.front());
+        told.push_back(step.name + "=" + step.values.front());
+        continue;
+      }
+      Words words{step.name};
+      if (!step.values.empty()) words.push_back(step.values.front());
+      next.arguments.insert(next.arguments.end(), words.begin(), words.end());
+      told.insert(told.end(), words.begin(), words.end());
+    }
+    next.gives_up.push_back(fmt::format("{} is needed: {}", fmt::join(told, " "), d.message));
+    return next;
+  }
+  return std::nullopt;
+}
+
+// The error that ends a launch. Of one that lacks room, one that more room would leave there.
+const Diagnostic* error_of(const std::vector<Diagnostic>& findings, bool lacks_room) {
+  const auto error = std::ranges::find_if(findings, [&](const Diagnostic& d) {
+    return d.severity == Severity::kError && !(lacks_room && rules::counts_weights(d.rule));
+  });
+  return error == findings.end() ? nullptr : &*error;
+}
+
+// An error ends this launch; what its remedy gives is tried in its place. The miss that is told is the launch itself:
+// what a remedy adds to it in vain would only hide why.
+Outcome refused(Search& s, Suggestion& c, const Diagnostic* error, int demands) {
+  note_miss(s, c, error != nullptr ? error->message : "SGLang does not accept it");
+  s.short_of_room = s.short_of_room || (error != nullptr && rules::counts_cards(error->rule));
+  auto next = error != nullptr && demands > 0 ? with_demand(s, c, *error) : std::nullopt;
+  if (!next) return Outcome::kRefused;
+  c = std::move(*next);
+  return attempt(s, c, demands - 1);
+}
+
+// What the sheet says of it; a launch without the room asked for is none.
+Outcome weighed(Search& s, Suggestion& c, const PreparedLaunch& prepared) {
+  std::string why;
+  const auto memory = memory_summary(prepared, &why);
+  if (!memory) {
+    s.uncounted = s.uncounted || !why.empty();
+    note_miss(s, c, "its memory cannot be counted" + (why.empty() ? "" : ": " + why));
+    return Outcome::kUncounted;  // a share that SGLang's reserves leave nothing of, it may be
+  }
+  s.counted = true;
+  c.memory = *memory;
+  if (memory->least >= kLargestShare) return Outcome::kTooHeavy;
+  // Of data-parallel replicas each serves its part of the requests.
+  const std::int64_t each = (s.wish.concurrency + c.replicas - 1) / c.replicas;
+  const std::int64_t context = s.wish.context > 0 ? s.wish.context : memory->context;
+  if (memory->tokens < context * each) return Outcome::kMissed;
+  if (memory->requests >= each) return Outcome::kFound;
+  s.short_of_requests = true;
+  return Outcome::kMissed;
+}
+
+std::string too_little(const Search& s, const Suggestion& c, Outcome room) {
+  if (room == Outcome::kTooHeavy)
+    return fmt::format("{}{:.1f} GiB of weights per GPU; {:.1f} GiB is the largest share of {:.1f} that is tried ({})",
+                       c.memory.exact ? "" : "about ", c.memory.weights, c.memory.device * kLargestShare,
+                       c.memory.device, kLargestShare);
+  return fmt::format("it holds {} tokens for {} requests; {} of {} tokens are asked for", c.tokens(), c.requests(),
+                     s.wish.concurrency, s.wish.context > 0 ? s.wish.context : c.memory.context);
+}
+
+// Where SGLang changes what the search itself gave, or for its sake what the user gave, the launch that runs is another
+// one: found as such, or not what was asked for. Where a
+// class does not know attention's replicas, its text is most likely wrong; where a kernel is not there, no server is.
+const Diagnostic* against_ours(const Search& s, const Suggestion& c, const std::vector<Diagnostic>& findings) {
+  std::vector<Field> ours{Field::attention_backend, Field::page_size, Field::kv_cache_dtype};
+  if (std::ranges::find(c.arguments, kChunk) != c.arguments.end()) ours.push_back(Field::chunked_prefill_size);
+  constexpr std::array kAsked{Field::attention_backend, Field::prefill_attention_backend,
+                              Field::decode_attention_backend, Field::page_size, Field::kv_cache_dtype};
+  const auto found = std::ranges::find_if(findings, [&](const Diagnostic& d) {
+    if (!d.field) return false;
+    if (s.given.contains(*d.field)) {
+      return d.severity == Severity::kChange && !s.changed_anyway.contains(*d.field) &&
+             std::ranges::find(kAsked, *d.field) != kAsked.end();
+    }
+    if (d.severity == Severity::kWarning) return *d.field == Field::enable_dp_attention || rules::leaves_no_server(d);
+    return d.severity == Severity::kChange && std::ranges::find(ours, *d.field) != ours.end();
+  });
+  return found == findings.end() ? nullptr : &*found;
+}
+
+// A launch that works but for a warning: with what the warning's remedy gives it may have none.
+void without_warning(Search& s, Suggestion& c, const std::vector<Diagnostic>& findings, int demands) {
+  const auto warning =
+      std::ranges::find_if(findings, [](const Diagnostic& d) { return d.severity == Severity::kWarning; });
+  if (warning == findings.end() || demands <= 0) return;
+  auto next = with_demand(s, c, *warning);
+  if (next && attempt(s, *next, demands - 1) == Outcome::kFound && next->warnings < c.warnings) c = std::move(*next);
+}
+
+// What the launch itself says of its width.
+void read_widths(Suggestion& c, const Launch& launch) {
+  const auto width = [&](Field f) { return launch[f].is_int() ? launch[f].as_int() : 1; };
+  const LaunchView view(launch);
+  c.replicas = view.ordinary_dp() * view.attention_dp();
+  c.chunk = width(Field::chunked_prefill_size);
+  c.cards = width(Field::tp_size) * width(Field::pp_size) * view.ordinary_dp();
+}
+
+// What the rules say of a launch that has the room, or comes nearest to it: what is told as the nearest works but for
+// the room it has.
+Outcome ruled(Search& s, Suggestion& c, const PreparedLaunch& prepared, Outcome room, int demands) {
+  Coverage coverage;
+  const std::vector<Diagnostic> findings = findings_of(prepared, s.rules, coverage);
+  if (const Diagnostic* error = error_of(findings, room != Outcome::kFound)) return refused(s, c, error, demands);
+  if (const Diagnostic* against = against_ours(s, c, findings)) {
+    note_miss(s, c, against->message);
+    return Outcome::kRefused;
+  }
+  if (room != Outcome::kFound) {
+    s.short_of_room = true;
+    note_miss(s, c, too_little(s, c, room), room == Outcome::kTooHeavy ? kHoldsNothing : c.tokens());
+    return room;
+  }
+  c.intel_kernels = LaunchView(prepared.launch).uses_xpu();
+  c.warnings = static_cast<int>(
+      std::ranges::count_if(findings, [](const Diagnostic& d) { return d.severity == Severity::kWarning; }));
+  without_warning(s, c, findings, demands);
+  return Outcome::kFound;
+}
+
+}  // namespace
+
+Outcome attempt(Search& s, Suggestion& c, int demands) {
+  if (!s.tried.emplace(c.arguments, c.env).second) return Outcome::kMissed;
+  ++s.attempts;
+  PreparedLaunch prepared;
+  prepared.inputs = s.inputs;
+  prepared.inputs.argv = c.arguments;
+  prepared.inputs.env = environment_of(s, c);
+  auto resolved = resolve_words(prepared.inputs, c.arguments, {}, prepared.inputs.env);
+  if (!resolved) {
+    note_miss(s, c, resolved.error().text());
+    return Outcome::kRefused;
+  }
+  prepared.launch = std::move(resolved->launch);
+  prepared.unknown_model = std::move(resolved->unknown_model);
+  if (prepared.unknown_model || !prepared.launch.accepted()) {
+    Coverage coverage;
+    const std::vector<Diagnostic> findings = findings_of(prepared, s.rules, coverage);
+    return refused(s, c, error_of(findings, false), demands);
+  }
+  read_widths(c, prepared.launch);
+  const Outcome room = weighed(s, c, prepared);
+  const bool is_nearest =
+      room != Outcome::kUncounted && would_be_nearest(s, c, room == Outcome::kTooHeavy ? kHoldsNothing : c.tokens());
+  if (room != Outcome::kFound && !is_nearest) return room;
+  return ruled(s, c, prepared, room, demands);
+}
+
+Outcome attempt_ahead(Search& s, Suggestion c) {
+  std::set<std::pair<Words, Environment>> tried;
+  std::swap(tried, s.tried);
+  const Outcome outcome = attempt(s, c);
+  std::swap(tried, s.tried);
+  return outcome;
+}
+
+Environment environment_of(const Search& s, const Suggestion& c) {
+  Environment out = s.inputs.env;
+  out.insert(c.env.begin(), c.env.end());
+  return out;
+}
+
+}  // namespace preflight::commands
