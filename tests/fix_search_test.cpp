@@ -6,6 +6,7 @@
 #include <string>
 
 #include "src/args/argument_groups.h"
+#include "src/fix/compared.h"
 #include "src/fix/search.h"
 #include "src/report/fixes_text.h"
 #include "src/resolve/core/parsed_launch.h"
@@ -93,6 +94,28 @@ TEST(FixSearch, FindsTheSmallestChangeThatHelps) {
     EXPECT_THAT(report::short_fix(found.fixes.front()), HasSubstr(row.expected)) << row.args;
     EXPECT_LE(found.fixes.front().changes.size(), 3U) << row.args;
   }
+}
+
+// Two findings that a variable each cures; where an option cures one, no variable is set for it.
+TEST(FixSearch, SetsVariablesWhereNoOptionHelps) {
+  const auto fix_in = [](Release release, const char* args, const Environment& env = {}) {
+    const FixSearch found = search(release, {.model = "deepseek-v4-flash", .args = args, .device = "b70x8"}, env);
+    EXPECT_FALSE(found.fixes.empty()) << found.none_because;
+    return found.fixes.empty() ? CheckedFix{} : found.fixes.front();
+  };
+  const CheckedFix both = fix_in(v0_5(18), "--device xpu --tp-size 8");
+  EXPECT_THAT(report::diff_lines(both), ::testing::IsSupersetOf({"+ environment SGLANG_USE_SGL_XPU=1",
+                                                                 "+ environment SGLANG_OPT_FP8_WO_A_GEMM=false"}));
+  EXPECT_THAT(report::short_fix(both), HasSubstr("SGLANG_USE_SGL_XPU=1 is set in the environment"));
+  EXPECT_EQ(both.env.at("SGLANG_USE_SGL_XPU"), "1");
+  // What the launch sets already is no change of it, and what it sets otherwise is one.
+  const CheckedFix rest = fix_in(v0_5(18), "--device xpu --tp-size 8", {{"SGLANG_USE_SGL_XPU", "1"}});
+  EXPECT_THAT(report::short_fix(rest), ::testing::Not(HasSubstr("SGLANG_USE_SGL_XPU")));
+  const CheckedFix other = fix_in(v0_5(18), "--device xpu --tp-size 8", {{"SGLANG_USE_SGL_XPU", "0"}});
+  EXPECT_THAT(report::diff_lines(other),
+              ::testing::IsSupersetOf({"- environment SGLANG_USE_SGL_XPU=0", "+ environment SGLANG_USE_SGL_XPU=1"}));
+  EXPECT_THAT(fix::remedy_of(other)->steps,
+              ::testing::Contains(RemedyStep{StepKind::kSet, "SGLANG_USE_SGL_XPU", {"1"}}));
 }
 
 TEST(FixSearch, LeavesAGoodLaunchAlone) {

@@ -9,6 +9,7 @@
 //   4. an option more
 //   5. the same model from another checkpoint, stored otherwise
 //   6. without an option that the error does not name
+//   7. variables alone, which the remedies of the findings set
 // No fix names another model, another device or more machines.
 //
 // src/fix finds them, src/report shows them, `check --fix` writes one back. Pure data.
@@ -24,10 +25,11 @@ namespace preflight {
 
 // One step from the given arguments to the corrected ones. `before` and `after` are argv words.
 struct ArgumentChange {
-  enum class Kind { kReplace, kDrop, kAdd, kUnset };  // kUnset: an environment variable of the launch
+  // kUnset, kAssign: an environment variable of the launch.
+  enum class Kind { kReplace, kDrop, kAdd, kUnset, kAssign };
   Kind kind = Kind::kReplace;
-  std::vector<std::string> before = {};  // empty when added; the variable's name when unset
-  std::vector<std::string> after = {};   // empty when dropped
+  std::vector<std::string> before = {};  // empty when added; the variable's name when unset, "NAME=value" when changed
+  std::vector<std::string> after = {};   // empty when dropped; "NAME=value" when assigned
   SourceRange where = {};                // of `before`: argv_index in the given arguments, or file and line
 };
 

@@ -97,6 +97,14 @@ std::vector<ArgumentChange> changes_to(const Arranged& now, const std::vector<Gr
   for (const auto& [name, value] : env) {
     if (!now.env.contains(name)) changes.push_back({.kind = Kind::kUnset, .before = {name}});
   }
+  const auto assigned = [](const auto& variable) { return variable.first + "=" + variable.second; };
+  for (const auto& variable : now.env) {
+    const auto known = env.find(variable.first);
+    if (known != env.end() && known->second == variable.second) continue;
+    ArgumentChange change{.kind = Kind::kAssign, .after = {assigned(variable)}};
+    if (known != env.end()) change.before = {assigned(*known)};
+    changes.push_back(std::move(change));
+  }
   return changes;
 }
 

@@ -122,6 +122,12 @@ std::optional<Remedy> remedy_of(const CheckedFix& fix) {
       remedy.steps.push_back({StepKind::kUnset, change.before.front()});
       continue;
     }
+    if (change.kind == Kind::kAssign) {
+      const std::string& text = change.after.front();
+      const std::size_t is = text.find('=');
+      remedy.steps.push_back({StepKind::kSet, text.substr(0, is), {text.substr(is + 1)}});
+      continue;
+    }
     const bool names_checkpoint =
         !fix.stored_as.empty() && !change.after.empty() && change.after.back().ends_with("-CHECKPOINT");
     if (names_checkpoint) continue;

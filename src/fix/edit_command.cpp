@@ -152,6 +152,8 @@ Result<std::string> edit_command(const std::string& text, const std::vector<Text
     if (c.kind == ArgumentChange::Kind::kUnset) {
       return failure("the variable " + c.before.front() + " is not set by an argument; unset it where it is set");
     }
+    if (c.kind == ArgumentChange::Kind::kAssign)
+      return failure("the fix sets a variable, which no argument does; the command stands above");
     const bool adds = c.kind == ArgumentChange::Kind::kAdd;
     const std::size_t place = adds ? 0 : static_cast<std::size_t>(std::max(c.where.argv_index, 0));
     // Behind a variable of several words there is room for one more.

@@ -68,7 +68,7 @@ std::vector<Candidate> candidates_of(const Remedy& remedy, const Situation& s);
 bool apply(const Candidate& candidate, Release release, Arranged& a);
 std::string key_of(const Arranged& a);
 
-// What was changed on the way from the given groups and variables. Variables that were set are not among it.
+// What was changed on the way from the given groups and variables.
 std::vector<ArgumentChange> changes_to(const Arranged& now, const std::vector<Group>& given, const Environment& env);
 
 // Values worth trying for an option, most promising first; `now` is the value it has ("" when not given). Empty for

@@ -120,7 +120,10 @@ class Search {
         warnings_count_ = t.launch.accepted();
       }
       if (t.errors.empty() && !t.doubts.empty()) keep_doubtful(s, t);
-      if (is_good(t)) {
+      if (is_good(t) && is_of_variables(s)) {
+        if (!of_variables_) until = std::min(limits_.attempts, result_.attempts + kForAlternatives);
+        if (!of_variables_) of_variables_ = std::move(s);
+      } else if (is_good(t)) {
         const State least = s.advice ? without_spare_numbers(std::move(s)) : minimal(refreshed(minimal(std::move(s))));
         if (best_ < 0.0) first_cost_ = least.cost;
         if (best_ < 0.0) until = std::min(limits_.attempts, result_.attempts + kForAlternatives);
@@ -129,6 +132,7 @@ class Search {
         expand(s, t);
       }
     }
+    if (found_.empty() && of_variables_) keep(minimal(std::move(*of_variables_)));
     if (found_.empty() && doubtful_) {  // better than none; the report says what is doubtful about it
       allowed_doubts_ = doubts_;
       const State least = doubtful_->advice ? without_spare_numbers(*doubtful_) : minimal(*doubtful_);
@@ -252,6 +256,32 @@ class Search {
     }
   }
 
+  // The arguments are as they were given. Options mend what they can: a variable is set for every launch of a shell,
+  // and no file of a launch's arguments holds it.
+  [[nodiscard]] bool is_of_variables(const State& s) const {
+    return words_of(s.groups) == question_.words && s.env != question_.env && s.stored_as.empty() &&
+           std::ranges::any_of(s.env, [&](const auto& variable) {
+             const auto given = question_.env.find(variable.first);
+             return given == question_.env.end() || given->second != variable.second;
+           });
+  }
+
+  // Takes back every variable that the result does not need to be set or unset.
+  State without_spare_variables(State s) {
+    std::set<std::string> names;
+    for (const Environment* env : {&std::as_const(s).env, &question_.env}) {
+      for (const auto& variable : *env) names.insert(variable.first);
+    }
+    for (const std::string& name : names) {
+      State less = s;
+      const auto given = question_.env.find(name);
+      less.env.erase(name);
+      if (given != question_.env.end()) less.env.insert(*given);
+      if (less.env != s.env && !key_same(less) && is_good(tried(less))) s = std::move(less);
+    }
+    return s;
+  }
+
   // The state without the change of one group; nullopt: the group is as it was given.
   std::optional<State> undone(const State& s, std::size_t i) const {
     const Group& group = s.groups[i];
@@ -285,6 +315,7 @@ class Search {
       }
       if (less && !key_same(*less) && is_good(tried(*less))) s = std::move(*less);
     }
+    s = without_spare_variables(std::move(s));
     return without_spare(std::move(s), [](const Group& /*added*/) { return true; });
   }
 
@@ -374,6 +405,7 @@ class Search {
   std::set<std::string> known_doubts_;    // rules that doubt the given launch, or warn of it, too
   bool warnings_count_ = false;           // those of a launch that is refused are hidden, and no change brings them
   std::optional<State> nearest_;          // with the fewest errors
+  std::optional<State> of_variables_;     // good, and changes nothing but variables: told where nothing else is found
   std::optional<State> doubtful_;         // without errors, with the fewest rules that doubt it:
   std::set<std::string> doubts_;          // these
   std::set<std::string> allowed_doubts_;  // none while a launch without any is looked for

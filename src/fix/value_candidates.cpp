@@ -18,6 +18,7 @@ constexpr double kConcerned = 1.0;        // another value of an option the erro
 constexpr double kDropped = 1.15;         // without that option
 constexpr double kAddedSwitch = 1.2;      // a switch the error names
 constexpr double kStranger = 1.8;         // without an option that the error does not name
+constexpr double kVariable = 2.0;         // a variable that the finding's remedy sets, after every single option
 constexpr double kOtherCheckpoint = 1.6;  // the same model, stored otherwise: a download, but nothing else may help
 constexpr double kPerRead = 0.03;         // what was read longer ago comes later
 constexpr double kNotGiven = 0.1;         //
@@ -73,12 +74,16 @@ class Candidates {
     for (const Remedy& remedy : error.remedies) {
       for (Candidate& c : candidates_of(remedy, s_)) {
         if (!is_allowed(c, error)) continue;
-        c.cost += later;
-        c.is_advised = true;
+        c.is_advised = !sets_variables(c);
+        c.cost = (c.is_advised ? c.cost : kVariable) + later;
         out_.push_back(std::move(c));
       }
       later += kPerValue;
     }
+  }
+
+  static bool sets_variables(const Candidate& c) {
+    return std::ranges::any_of(c.edits, [](const Edit& e) { return e.kind == Edit::Kind::kAssign; });
   }
 
   static bool is_wrong_path(const Option& option, const Diagnostic& error) {
@@ -88,7 +93,8 @@ class Candidates {
   // A fix stays the same launch, on these machines; a path that is wrong is the model's to spell.
   [[nodiscard]] bool is_allowed(const Candidate& c, const Diagnostic& error) const {
     return std::ranges::none_of(c.edits, [&](const Edit& e) {
-      if (e.kind == Edit::Kind::kAssign || e.kind == Edit::Kind::kStore) return true;  // other_checkpoint() has them
+      if (e.kind == Edit::Kind::kStore) return true;  // other_checkpoint() has them
+      if (e.kind == Edit::Kind::kAssign || e.kind == Edit::Kind::kUnset) return false;
       const Option* o = e.group ? s_.groups[*e.group].option : args::OptionIndex::of(s_.release).find(e.name);
       if (o == nullptr || o->row == nullptr) return false;
       if (is_wrong_path(*o, error)) return false;

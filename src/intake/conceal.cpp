@@ -555,6 +555,15 @@ void conceal(FixSearch& search, const LaunchInputs& inputs) {
         for (std::string& name : change.before) given.hide_in(name);
         continue;
       }
+      if (change.kind == ArgumentChange::Kind::kAssign) {
+        for (auto* words : {&change.before, &change.after}) {
+          for (std::string& word : *words) {
+            given.hide_in(word);
+            secrets.hide_in(word);
+          }
+        }
+        continue;
+      }
       hide(change.before);
       hide(change.after);
     }

@@ -54,6 +54,9 @@ std::string short_fix(const CheckedFix& fix) {
         break;
       case Kind::kUnset:
         out += fmt::format("the variable {} is not set", c.before.front());
+        break;
+      case Kind::kAssign:
+        out += fmt::format("{} is set in the environment", shell_words(c.after));
     }
   }
   return out;
@@ -62,9 +65,9 @@ std::string short_fix(const CheckedFix& fix) {
 std::vector<std::string> diff_lines(const CheckedFix& fix) {
   std::vector<std::string> out;
   for (const ArgumentChange& c : fix.changes) {
-    const std::string_view what = c.kind == Kind::kUnset ? "environment " : "";
+    const std::string_view what = c.kind == Kind::kUnset || c.kind == Kind::kAssign ? "environment " : "";
     if (!c.before.empty()) out.push_back(fmt::format("- {}{}{}", what, shell_words(c.before), place(c)));
-    if (!c.after.empty()) out.push_back(fmt::format("+ {}", shell_words(c.after)));
+    if (!c.after.empty()) out.push_back(fmt::format("+ {}{}", what, shell_words(c.after)));
   }
   return out;
 }

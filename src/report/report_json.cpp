@@ -194,8 +194,22 @@ std::string_view change_word(ArgumentChange::Kind kind) {
       return "add";
     case ArgumentChange::Kind::kUnset:
       return "unset";
+    case ArgumentChange::Kind::kAssign:
+      return "set";
   }
   return "";
+}
+
+// Variables that the fix sets.
+Json variables_set(const CheckedFix& fix) {
+  Json out = Json::object();
+  for (const ArgumentChange& c : fix.changes) {
+    if (c.kind != ArgumentChange::Kind::kAssign) continue;
+    const std::string& text = c.after.front();
+    const std::size_t is = text.find('=');
+    out[text.substr(0, is)] = text.substr(is + 1);
+  }
+  return out;
 }
 
 Json fixes_json(const FixSearch& search) {
@@ -211,6 +225,7 @@ Json fixes_json(const FixSearch& search) {
                    {"diff", diff_lines(fix)},
                    {"arguments", fix.arguments},
                    {"command", launch_command(fix.arguments, fix.env)}});
+    if (Json set = variables_set(fix); !set.empty()) out.back()["env"] = std::move(set);
     if (!fix.stored_as.empty()) out.back()["stored_as"] = fix.stored_as;
     if (!fix.leaves.empty()) out.back()["leaves"] = fix.leaves;
   }

@@ -41,7 +41,7 @@ def main():
         for case in cases:
             for number, fix in enumerate(rows[case["id"]].get("fixes", [])):
                 unset = {w for c in fix["changes"] if c["kind"] == "unset" for w in c["before"]}
-                env = {k: v for k, v in case.get("env", {}).items() if k not in unset}
+                env = {k: v for k, v in case.get("env", {}).items() if k not in unset} | fix.get("env", {})
                 again.append({**case, "id": f"{case['id']} fix {number}", "args": fix["arguments"], "env": env})
         bad = {i: errors(r) for i, r in check(program, release, folder, again).items() if errors(r)}
     for i, found in bad.items():
