@@ -325,6 +325,22 @@ TEST(RemediesTold, AskForAnotherModelWhereTheReleaseDoesNotHelp) {
             "--mem-fraction-static 0.8 --tp-size 2");
 }
 
+// Without its backend the option beside it is refused, and no rule advises on that: it goes, too.
+TEST(RemediesTold, GoOnPastARefusalThatAdvisesNothing) {
+  const TemporaryDirectory dir;
+  dir.file("config.json", R"({"model_type": "kimi_linear", "architectures": ["KimiK3ForConditionalGeneration"],
+    "hidden_size": 2304, "intermediate_size": 9216, "num_hidden_layers": 2, "num_attention_heads": 32,
+    "num_key_value_heads": 32, "head_dim": 72, "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64,
+    "v_head_dim": 128, "vocab_size": 163840, "num_experts": 256, "num_experts_per_token": 8, "num_shared_experts": 1,
+    "moe_intermediate_size": 1024, "first_k_dense_replace": 1, "model_max_length": 4096, "rms_norm_eps": 1e-5,
+    "torch_dtype": "bfloat16", "linear_attn_config": {"full_attn_layers": [1, 2], "kda_layers": [], "head_dim": 128,
+    "num_heads": 32, "short_conv_kernel_size": 4}})");
+  EXPECT_EQ(fix_told("MO005", {"--sglang-version", "0.5.23", "--device-profile", "b60", "--device-count", "8"},
+                     {"--model-path", dir.path(), "--device", "xpu", "--moe-a2a-backend", "deepep",
+                      "--shared-experts-tp-size", "1"}),
+            "drop --moe-a2a-backend and --shared-experts-tp-size");
+}
+
 TEST(RemediesNearby, NameTheBackendThatAModelNeeds) {
   const TemporaryDirectory dir;
   dir.file("config.json", R"({"architectures": ["Exaone4ForCausalLM"], "model_type": "exaone4",

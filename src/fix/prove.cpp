@@ -26,10 +26,11 @@ enum class Outcome { kHolds, kTroubles, kUncovers, kAdds, kFails, kUntried };
 
 bool helps(Outcome outcome) { return outcome != Outcome::kFails && outcome != Outcome::kAdds; }
 
-constexpr std::size_t kNearby = 24;  // changes of the options around one error
-constexpr int kNearbyInAll = 60;     // of a launch
-constexpr int kJoined = 3;           // findings that a remedy brings, whose advice is taken with it
-constexpr int kJoinedInAll = 40;     // tries of a launch, where remedies bring errors
+constexpr std::size_t kNearby = 24;       // changes of the options around one error
+constexpr int kNearbyInAll = 60;          // of a launch
+constexpr std::size_t kAdviceOfNone = 8;  // changes around a refusal that advises nothing
+constexpr int kJoined = 3;                // findings that a remedy brings, whose advice is taken with it
+constexpr int kJoinedInAll = 40;          // tries of a launch, where remedies bring errors
 
 class Prover {
  public:
@@ -339,7 +340,7 @@ class Prover {
     const std::vector<const Diagnostic*> brought = against(*seen, c.remedy);
     for (const Diagnostic* other : brought) {
       const Situation situation{question_.release, groups_, question_.env, seen->launch, *other, seen->findings};
-      for (const Remedy& more : other->remedies) {
+      for (const Remedy& more : advice_on(*other, *seen, now)) {
         const bool elsewhere = !more.release.empty() || !more.device.empty() || !more.stored_as.empty();
         if (elsewhere || more.steps.empty()) continue;
         for (const Candidate& joined : carried_out(rules::together({without(c.remedy, more), more}), situation)) {
@@ -353,6 +354,27 @@ class Prover {
       }
     }
     return std::nullopt;
+  }
+
+  // What the finding advises; of a refusal that advises nothing, the nearest changes of the options it is about.
+  std::vector<Remedy> advice_on(const Diagnostic& finding, const Look& seen, const Arranged& now) const {
+    if (!finding.remedies.empty() || !is_refusal(finding)) return finding.remedies;
+    const std::vector<Diagnostic> alone{finding};
+    const Situation situation{question_.release, now.groups, now.env, seen.launch, finding, alone};
+    auto list = seen.launch.usage ? usage_candidates(situation) : value_candidates(situation);
+    std::ranges::stable_sort(list, {}, &Candidate::cost);
+    std::vector<Remedy> out;
+    std::map<std::string, int> values;  // of one option two are enough: another option, or none, may be what helps
+    for (std::size_t i = 0; i < list.size() && out.size() < kAdviceOfNone; ++i) {
+      const Edit& first = list[i].edits.front();
+      const std::string& option = first.group ? now.groups[*first.group].name : first.name;
+      if (first.kind == Edit::Kind::kSet && ++values[option] > 2) continue;
+      Arranged next = now;
+      if (!apply(list[i], question_.release, next)) continue;
+      auto remedy = remedy_of({.changes = changes_to(next, now.groups, now.env), .stored_as = next.stored_as});
+      if (remedy) out.push_back(std::move(*remedy));
+    }
+    return out;
   }
 
   // Of a candidate that was looked at already.
