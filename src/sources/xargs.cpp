@@ -20,7 +20,8 @@ struct Options {
   std::string replaced = {};           // -I
   std::size_t words_each = 0;          // -n; 0: all
   std::size_t lines_each = 0;          // -L; 0: all
-  std::optional<char> delimiter = {};  // -d
+  std::optional<char> delimiter = {};  // -d, -0
+  std::string file = {};               // -a
   bool runs_empty = true;              // without -r
   std::optional<std::size_t> command = {};
 };
@@ -31,7 +32,9 @@ struct Letter {
   enum class Takes : std::uint8_t { kNothing, kValue, kValueAtOnce } takes;
   std::string_view name;
 };
-constexpr std::array<Letter, 11> kLetters = {{{'r', Letter::Takes::kNothing, "--no-run-if-empty"},
+constexpr std::array<Letter, 13> kLetters = {{{'0', Letter::Takes::kNothing, "--null"},
+                                              {'a', Letter::Takes::kValue, "--arg-file"},
+                                              {'r', Letter::Takes::kNothing, "--no-run-if-empty"},
                                               {'t', Letter::Takes::kNothing, "--verbose"},
                                               {'x', Letter::Takes::kNothing, "--exit"},
                                               {'o', Letter::Takes::kNothing, "--open-tty"},
@@ -60,6 +63,12 @@ void take(Options& out, char letter, const std::string& value) {
   switch (letter) {
     case 'r':
       out.runs_empty = false;
+      break;
+    case '0':
+      out.delimiter = '\0';
+      break;
+    case 'a':
+      out.file = value;
       break;
     case 'I':
       out.replaced = value;
@@ -257,6 +266,10 @@ ShellText put_in(const Options& options, const ShellWord& xargs, const std::vect
 
 }  // namespace
 
+std::string file_of_xargs(const std::vector<ShellWord>& words) {
+  return base_name(words.front().text) == "xargs" ? options_of(words, 0).file : std::string();
+}
+
 std::optional<std::vector<std::vector<ShellWord>>> commands_of_xargs(const std::vector<ShellWord>& words,
                                                                      std::size_t at,
                                                                      const std::vector<ShellText>& input) {
@@ -265,7 +278,8 @@ std::optional<std::vector<std::vector<ShellWord>>> commands_of_xargs(const std::
   if (!options.command) return std::nullopt;
   const std::vector<ShellWord> command(words.begin() + static_cast<std::ptrdiff_t>(*options.command), words.end());
   std::vector<std::vector<ShellWord>> out;
-  const auto lines = input.size() == 1 ? lines_of(input.front(), options) : std::nullopt;
+  const bool reads_another = at > 0 && !options.file.empty();  // behind a program nobody knows from where
+  const auto lines = input.size() == 1 && !reads_another ? lines_of(input.front(), options) : std::nullopt;
   if (!lines && options.replaced.empty()) return std::nullopt;
   if (!options.replaced.empty()) {
     if (!lines) return {{with_piece(command, options.replaced, put_in(options, words[at], input))}};

@@ -15,4 +15,8 @@ std::optional<std::vector<std::vector<ShellWord>>> commands_of_xargs(const std::
                                                                      std::size_t at,
                                                                      const std::vector<ShellText>& input);
 
+// FILE of `xargs -a FILE`, which it reads and not its input; "" where it has none, or where its options are not
+// followed.
+std::string file_of_xargs(const std::vector<ShellWord>& words);
+
 }  // namespace preflight::sources

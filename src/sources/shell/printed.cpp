@@ -50,7 +50,12 @@ std::optional<std::string> of_dirname(const std::vector<std::string>& words) {
 std::optional<std::string> of_seq(const std::vector<std::string>& words) {
   std::vector<std::int64_t> numbers;
   std::string between = "\n";
+  bool padded = false;
   for (std::size_t i = 1; i < words.size(); ++i) {
+    if (words[i] == "-w" || words[i] == "--equal-width") {
+      padded = true;
+      continue;
+    }
     if (words[i].starts_with("-s") && (words[i].size() > 2 || i + 1 < words.size())) {
       between = words[i].size() > 2 ? words[i].substr(2) : words[i + 1];
       if (between.find('\\') != std::string::npos) return std::nullopt;
@@ -66,9 +71,10 @@ std::optional<std::string> of_seq(const std::vector<std::string>& words) {
   const std::int64_t step = numbers.size() == 3 ? numbers[1] : 1;
   const std::int64_t last = numbers.back();
   if (step == 0 || (last - first) / step >= limits::kPrintedNumbers) return std::nullopt;
+  const std::size_t width = padded ? std::max(std::to_string(first).size(), std::to_string(last).size()) : 0;
   std::string out;
   for (std::int64_t n = first; step > 0 ? n <= last : n >= last; n += step)
-    out += fmt::format("{}{}", out.empty() ? "" : between, n);
+    out += fmt::format("{}{:0{}}", out.empty() ? "" : between, n, width);
   return out;
 }
 
@@ -474,6 +480,8 @@ std::optional<std::string> escaped(std::string_view format, std::size_t& i) {
   if (format[i] == 'n') return "\n";
   if (format[i] == 't') return "\t";
   if (format[i] == '\\') return "\\";
+  const bool longer = i + 1 < format.size() && format[i + 1] >= '0' && format[i + 1] <= '7';
+  if (format[i] == '0' && !longer) return std::string(1, '\0');
   return std::nullopt;
 }
 
@@ -539,6 +547,7 @@ std::optional<ShellText> formatted(std::string_view format, const std::vector<Sh
 
 std::optional<std::string> filtered_by(const std::vector<std::string>& words, std::string_view input) {
   const std::string& program = words.front();
+  if (input.find('\0') != std::string_view::npos) return std::nullopt;
   if (program == "cut") return of_cut(words, input);
   if (program == "tr") return of_tr(words, input);
   if (program == "head" || program == "tail") return of_ends(words, input);
