@@ -217,4 +217,34 @@ std::optional<std::size_t> shell_script(const std::vector<ShellWord>& words, std
   return std::nullopt;
 }
 
+std::vector<std::string> options_of_shell(const std::vector<ShellWord>& words, std::size_t shell, std::size_t script) {
+  std::vector<std::string> out;
+  for (std::size_t i = shell + 1; i < std::min(script, words.size()); ++i) {
+    const std::string& w = words[i].text;
+    if (!words[i].unknowns.empty() || w.size() < 2 || (w[0] != '-' && w[0] != '+') || w.starts_with("--")) continue;
+    out.push_back(w);
+    const bool named = w.find_first_of("oO", 1) != std::string::npos;
+    if (named && i + 1 < script) out.push_back(words[++i].text);
+  }
+  return out;
+}
+
+std::vector<std::string> options_of_first_line(std::string_view script) {
+  if (!script.starts_with("#!")) return {};
+  std::vector<ShellWord> words;
+  std::string_view left = script.substr(2, script.find('\n') - 2);
+  while (true) {
+    left.remove_prefix(std::min(left.find_first_not_of(" \t\r"), left.size()));
+    if (left.empty()) break;
+    const std::string_view word = left.substr(0, left.find_first_of(" \t\r"));
+    words.push_back({{std::string(word)}, 0, 0});
+    left.remove_prefix(word.size());
+  }
+  std::size_t shell = 0;
+  if (!words.empty() && base_name(words[0].text) == "env")
+    while (shell < words.size() && !is_shell(words[shell].text)) ++shell;
+  if (shell >= words.size() || !is_shell(words[shell].text)) return {};
+  return options_of_shell(words, shell, words.size());
+}
+
 }  // namespace preflight::sources

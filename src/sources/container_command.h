@@ -43,6 +43,14 @@ std::vector<ShellNote> unread_files(const std::vector<ShellWord>& words, std::si
 // Index of TEXT in `bash -euo pipefail -c TEXT`, with `shell` the index of "bash".
 std::optional<std::size_t> shell_script(const std::vector<ShellWord>& words, std::size_t shell);
 
+// The options between words[shell] and words[script] that `set` takes, and those of `shopt` behind -O and +O: -eu,
+// -o pipefail.
+std::vector<std::string> options_of_shell(const std::vector<ShellWord>& words, std::size_t shell, std::size_t script);
+
+// Those that a first line gives the shell where the kernel reads it: #!/bin/bash -e. One word behind the interpreter is
+// all that there is; `env -S` splits it.
+std::vector<std::string> options_of_first_line(std::string_view script);
+
 // Whether words without a program, from `first` on, are a server's of SGLang that the image starts: options that SGLang
 // alone has, or those of any server where the image may be SGLang's. What of `image` is not known may be anything.
 bool may_be_for_server(const std::vector<ShellWord>& words, std::size_t first, std::string_view image);

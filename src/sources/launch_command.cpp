@@ -46,6 +46,9 @@ Error nothing_found(std::string_view text, FileKind kind, const LaunchFinder& fi
     return {
         fmt::format("this text is longer than is followed: {} words and signs of a program", limits::kPythonTokens)};
   none = NoLaunch::kUnrelated;
+  if (const auto& program = finder.unread_program())
+    return {fmt::format("no SGLang launch in this command: {}", program->message),
+            place_text(finder.place(program->offset))};
   return {fmt::format("no SGLang launch in this command: {}",
                       mentions_launch(text)
                           ? "it is named only in comments, in prose or for programs like grep and pkill"

@@ -287,6 +287,10 @@ void LaunchFinder::adopt(LaunchFinder& inner, const std::function<std::size_t(st
     unknown_program_ = inner.unknown_program_;
     unknown_program_->offset = place_of(unknown_program_->offset);
   }
+  if (inner.unread_program_ && !unread_program_) {
+    unread_program_ = inner.unread_program_;
+    unread_program_->offset = place_of(unread_program_->offset);
+  }
   for (ShellNote& note : inner.notes_) notes_.push_back({note.rule, note.message, place_of(note.offset)});
   inner.notes_.clear();
   for (const auto& [from, to] : inner.accounted_) accounted_[place_of(from)] = place_of(to - 1) + 1;
@@ -389,6 +393,8 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
                    .sure_arguments = context.sure_arguments};
   start.zero = context.zero;
   start.input = context.input;
+  start.options = context.options;
+  if (depth == 0 && context.options.empty()) start.options_by_name = options_of_first_line(text.text);
   start.files = context.files;
   start.others = context.others;
   start.trail = &trail_;
@@ -419,6 +425,7 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
     inside.activated = activated;
     inside.env = environment;
     inside.input.reset();
+    inside.options.clear();
     if (!called.empty()) inside.zero.reset();  // of this file alone
     inside.stands_in.clear();
     inside.folder = c.folder;
@@ -474,6 +481,15 @@ void LaunchFinder::behind_wrappers(const ShellCommand& c, RunContext& context) {
   }
 }
 
+// Options of the shell that runs words[file], a script: those in front of it, else those of its first line.
+static std::vector<std::string> options_of_script(const std::vector<ShellWord>& words, std::size_t file,
+                                                  std::string_view script) {
+  for (std::size_t i = file; i-- > 0;) {
+    if (words[i].unknowns.empty() && is_shell(words[i].text)) return options_of_shell(words, i, file);
+  }
+  return options_of_first_line(script);
+}
+
 // What a command does with a text that this script wrote into a file.
 bool LaunchFinder::read_file(const ShellCommand& c, const RunContext& context, int depth) {
   if (!c.file) return false;
@@ -494,6 +510,7 @@ bool LaunchFinder::read_file(const ShellCommand& c, const RunContext& context, i
         inside.zero = c.words[c.file_word];
       }
       behind_wrappers(c, inside);
+      inside.options = options_of_script(c.words, c.file_word, c.file->text);
       start_with(c.words, c.file_word + 1, inside);
       scripts_from_input({*c.file}, inside, depth);
       return true;
@@ -622,6 +639,7 @@ void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from
     }
     const auto behind = program_behind(words, at);
     if (!behind && runs_its_words(word.text)) unknown_behind(words, at);
+    if (!behind && !only_speaks(word.text)) unread_programs(words, at);
     if (!behind) return handed_over(words, at, input);
     if (runs_its_words(word.text)) {
       const std::size_t next = program_between(words, at, *behind).value_or(*behind);
@@ -655,6 +673,20 @@ static std::string unread_script(const ShellWord& file) {
 void LaunchFinder::runs_unread(const ShellWord& file) {
   if (unknown_program_ || base_name(file.text) == file.text) return;
   unknown_program_ = Unknown{0, unread_script(file), file.begin};
+}
+
+// A program in Python that is not here, or not followed: told where no launch is found. `python serve.py`,
+// `torchrun serve.py`, ./serve.py
+void LaunchFinder::unread_programs(const std::vector<ShellWord>& words, std::size_t from) {
+  bool runs_next = false;
+  for (std::size_t i = from; i < words.size() && !unread_program_; ++i) {
+    const std::string& w = words[i].text;
+    const bool file = w.ends_with(".py") && w != ".py";
+    const bool by_name = i == from && w.find('/') != std::string::npos;
+    if (file && (runs_next || by_name)) unread_program_ = Unknown{0, unread_script(words[i]), words[i].begin};
+    const std::string_view name = base_name(w);
+    runs_next = (runs_next && !file) || name.starts_with("python") || name == "torchrun" || name == "accelerate";
+  }
 }
 
 // `exec "${CMD[@]}"`, where nobody knows what the list holds.
@@ -794,12 +826,14 @@ void LaunchFinder::shell(const std::vector<ShellWord>& words, std::size_t at, co
     if (!reads_input && !typed) runs_unread(words[at + 1]);
     RunContext inside = context;
     start_with(words, input_arguments(words, at), inside);
+    inside.options = options_of_shell(words, at, input_arguments(words, at));
     if (reads_input) scripts_from_input(input, inside, depth);
     return;
   }
   RunContext inside = context;
   if (base_name(words[at].text) != "bash") inside.functions.clear();
   start_with(words, *inner + 2, inside);
+  inside.options = options_of_shell(words, at, *inner);
   inside.zero = words[*inner + 1 < words.size() ? *inner + 1 : at];
   auto done = script(words[*inner], inside, depth + 1);
   if (!done && !error_) error_ = done.error();

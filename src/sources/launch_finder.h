@@ -35,6 +35,7 @@ struct RunContext {
   TakenDefaults defaults = {};                     // that whether and how it runs depends on
   std::vector<ShellText> functions = {};           // that a shell around it hands over: export -f
   std::optional<ShellText> input = {};             // what its commands read
+  std::vector<std::string> options = {};           // of the shell that reads it: -e, -o pipefail
   std::string activated = {};                      // bin/ of the environment whose bin/activate was sourced
   bool elsewhere = false;                          // another machine, or a container
   std::optional<std::size_t> at = {};              // where the launch stands, if not where its words do
@@ -63,6 +64,7 @@ class LaunchFinder {
   void note(ShellNote note) { notes_.push_back(std::move(note)); }
   [[nodiscard]] const std::vector<ShellNote>& notes() const { return notes_; }
   [[nodiscard]] const std::optional<Unknown>& unknown_program() const { return unknown_program_; }
+  [[nodiscard]] const std::optional<Unknown>& unread_program() const { return unread_program_; }
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
   [[nodiscard]] std::vector<LaunchCommand> take();
   // What was found in a text inside this one. `place` gives an index of that text as one of this; `name` one for a
@@ -99,6 +101,7 @@ class LaunchFinder {
   void run_program(const ShellText& text, const std::vector<ShellWord>& words, std::size_t at, std::size_t arguments,
                    const RunContext& context);
   void runs_unread(const ShellWord& file);
+  void unread_programs(const std::vector<ShellWord>& words, std::size_t from);
   void unknown_behind(const std::vector<ShellWord>& words, std::size_t at);
   void handed_over(const std::vector<ShellWord>& words, std::size_t at, const std::vector<ShellText>& input);
   void take_image(const ContainerRun& run, const ShellWord& image, RunContext& context);
@@ -124,6 +127,7 @@ class LaunchFinder {
   std::vector<ShellNote> notes_;
   std::map<std::size_t, std::size_t> accounted_;  // where "sglang" may stand in what was followed: from, to
   std::optional<Unknown> unknown_program_;        // in the place of a program's name
+  std::optional<Unknown> unread_program_;         // a file of Python that something runs
   std::vector<ShellWord> unclear_programs_;       // all of them that may be a launch
   std::optional<Error> error_;
   struct LastLaunch {  // the command that ran last, when it was a launch

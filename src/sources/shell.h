@@ -104,6 +104,7 @@ struct ShellCommand {
   std::size_t end = 0;                      // behind its last word
   std::optional<FileLines> stands_in = {};  // another file than the pasted text: one that it runs or sources
   std::string folder = {};                  // that it runs in, from the root, where that is known
+  std::string unless = {};                  // why it may not run, whatever the script does
 };
 
 struct ShellNote {
@@ -132,7 +133,10 @@ struct ShellStart {
   bool nothing_given = true;                       // what asks for arguments and variables that nobody sets finds none
   // NAME, $1: ${NAME:-} of these is not known, not empty. Paths: whether these files are there is not known.
   std::set<std::string> asked = {};
-  std::optional<ShellText> input = {};  // what it reads, where its commands do not say
+  std::optional<ShellText> input = {};    // what it reads, where its commands do not say
+  std::vector<std::string> options = {};  // that it is started with: -e, -o pipefail
+  // What its first line asks for, of a text of which nobody knows whether it is started by its name.
+  std::vector<std::string> options_by_name = {};
   // A command that runs, with the environment that its program gets (its own assignments not among them).
   std::function<void(const ShellCommand&, const Values& environment, const std::string& when)> on_command;
   std::optional<ShellText> zero = {};  // $0 of a text that is handed to a shell

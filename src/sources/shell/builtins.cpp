@@ -192,6 +192,18 @@ bool ShellEvaluator::add_items(ShellValue& list, const Assignment& a) {
   return true;
 }
 
+// M=org/$M: what is assigned is made of the value before.
+bool ShellEvaluator::goes_on_from(const Assignment& a) const {
+  const std::string_view text = written_word(a.whole);
+  for (const std::string& sign : {"$" + a.name, "${" + a.name, "${#" + a.name}) {
+    for (auto at = text.find(sign); at != std::string_view::npos; at = text.find(sign, at + 1)) {
+      const std::size_t behind = at + sign.size();
+      if (behind >= text.size() || !shell_name_char(text[behind])) return true;
+    }
+  }
+  return false;
+}
+
 void ShellEvaluator::assign(const Assignment& written, bool exports, ShellCommand* command, const ShellWord* expanded) {
   Assignment a = written;
   a.name = referred_by(written.name);
@@ -214,6 +226,7 @@ void ShellEvaluator::assign(const Assignment& written, bool exports, ShellComman
     return remember(a.name, std::move(value), exports, command);
   }
   ShellWord word = expanded != nullptr ? *expanded : expand_single(a.whole);
+  if (start_.given.contains(a.name) && a.subscript.empty() && goes_on_from(a)) state_.counted.insert(a.name);
   const auto equals = word.text.find('=');
   ShellText text = equals == std::string::npos ? ShellText{} : tail(word, equals + 1);
   const std::string& script = text_.script->text;
@@ -246,79 +259,100 @@ void ShellEvaluator::assign(const Assignment& written, bool exports, ShellComman
   remember(a.name, std::move(value), exports, command);
 }
 
-// export, declare, local, readonly, typeset. All words are expanded before any is assigned.
-void ShellEvaluator::declare(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from) {
-  const std::string& name = command.words.front().text;
-  bool exports = name == "export";
+// What export, declare, local, readonly and typeset were asked for.
+struct ShellEvaluator::Declaring {
+  bool exports;
   bool withdraws = false;  // export -n, declare +x
-  bool local = !locals_.empty() && name != "export" && name != "readonly";
-  bool stays = name == "readonly";
-  std::string attribute;
-  const auto option = [&](const std::string& w) {
-    exports = exports || w.find('x') != std::string::npos;
-    withdraws = withdraws || (name == "export" && w.find('n') != std::string::npos);
-    local = local && w.find('g') == std::string::npos;
-    if (name == "export") return;
-    for (const char letter : w) {
+  bool local;
+  bool stays;
+  std::string attribute = {};
+
+  explicit Declaring(const std::string& name, bool in_function)
+      : exports(name == "export"),
+        local(in_function && name != "export" && name != "readonly"),
+        stays(name == "readonly") {}
+  void take(const std::string& option, bool of_export) {
+    exports = exports || option.find('x') != std::string::npos;
+    withdraws = withdraws || (of_export && option.find('n') != std::string::npos);
+    local = local && option.find('g') == std::string::npos;
+    if (of_export) return;
+    for (const char letter : option) {
       if (std::string_view("ilunA").find(letter) != std::string_view::npos) attribute = std::string("-") + letter;
       stays = stays || letter == 'r';
     }
-  };
-  const auto mark = [&](const std::string& variable, bool before) {
-    if (before && !attribute.empty()) state_.variables[variable].attribute = attribute;
-    if (!before && stays && attribute != "-A" && attribute != "-n") state_.variables[variable].attribute = "readonly";
-  };
-  // A name that is local from here on is another variable, which inherits that programs get it.
-  const auto keep = [&](const std::string& variable, bool keeps_value) {
-    if (!local || std::ranges::any_of(locals_.back(), [&](const auto& one) { return one.first == variable; })) return;
-    const auto it = state_.variables.find(variable);
-    locals_.back().emplace_back(variable, it == state_.variables.end() ? std::nullopt : std::optional(it->second));
-    if (it == state_.variables.end()) return;
-    it->second.attribute.clear();
-    if (!keeps_value) it->second.value = nullptr;
-  };
+  }
+};
+
+// The attribute that a name has from now on: some are in force as it is assigned, readonly is behind that.
+void ShellEvaluator::mark_declared(const Declaring& how, const std::string& name, bool before) {
+  if (before && !how.attribute.empty()) state_.variables[name].attribute = how.attribute;
+  if (!before && how.stays && how.attribute != "-A" && how.attribute != "-n")
+    state_.variables[name].attribute = "readonly";
+}
+
+// A name that is local from here on is another variable, which inherits that programs get it.
+void ShellEvaluator::make_local(const std::string& name, bool keeps_value) {
+  if (std::ranges::any_of(locals_.back(), [&](const auto& one) { return one.first == name; })) return;
+  const auto it = state_.variables.find(name);
+  locals_.back().emplace_back(name, it == state_.variables.end() ? std::nullopt : std::optional(it->second));
+  if (it == state_.variables.end()) return;
+  it->second.attribute.clear();
+  if (!keeps_value) it->second.value = nullptr;
+}
+
+// declare NAME=VALUE
+void ShellEvaluator::declare_value(const Declaring& how, const Assignment& assignment, const ShellWord& word,
+                                   ShellCommand& command) {
+  if (how.local) make_local(assignment.name, assignment.is_array || assignment.appends);
+  if (how.attribute == "-n" && !assignment.is_array) return refer(assignment.name, word);
+  mark_declared(how, assignment.name, true);
+  const ShellWord expanded = word;
+  assign(assignment, how.exports && !how.withdraws, &command, assignment.is_array ? nullptr : &expanded);
+  mark_declared(how, assignment.name, false);
+  if (how.withdraws) state_.variables[assignment.name].exported = false;
+}
+
+// declare NAME
+void ShellEvaluator::declare_name(const Declaring& how, const std::string& name, ShellCommand& command) {
+  if (how.local) make_local(name, false);
+  if (how.local) state_.variables[name];  // no other one of that name is meant
+  mark_declared(how, name, true);
+  mark_declared(how, name, false);
+  if (how.withdraws) {
+    state_.exported_names.erase(name);
+    if (const auto it = state_.variables.find(name); it != state_.variables.end()) it->second.exported = false;
+    return;
+  }
+  if (!how.exports) return;
+  ShellVariable& variable = state_.variables[name];
+  variable.exported = true;
+  if (variable.value && !variable.value->is_array) command.exports.emplace_back(name, variable.value->text);
+  if (variable.value) return;
+  if (const auto set = start_.given.find(name); set != start_.given.end())  // of the environment this starts with
+    return remember(name, {.text = {set->second}}, true, &command);
+  state_.variables.erase(name);
+  state_.exported_names.insert(name);
+}
+
+// export, declare, local, readonly, typeset. All words are expanded before any is assigned.
+void ShellEvaluator::declare(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from) {
+  const std::string name = command.words.front().text;
+  Declaring how(name, !locals_.empty());
   for (std::size_t i = 1; i < command.words.size(); ++i) {
-    const std::string& w = command.words[i].text;
-    if (w.starts_with('-') && from[i] < node.declared.size() && node.declared[from[i]].name.empty()) {
-      if (!w.starts_with("--")) option(w);
+    const std::string w = command.words[i].text;
+    const bool written = from[i] < node.declared.size();
+    const bool assigns = written && !node.declared[from[i]].name.empty();
+    if (w.starts_with('-') && written && !assigns) {
+      if (!w.starts_with("--")) how.take(w, name == "export");
     } else if (w.starts_with('+')) {
-      withdraws = withdraws || w.find('x') != std::string::npos;
-    } else if (from[i] < node.declared.size() && !node.declared[from[i]].name.empty()) {
-      const Assignment& assignment = node.declared[from[i]];
-      keep(assignment.name, assignment.is_array || assignment.appends);
-      if (attribute == "-n" && !assignment.is_array) {
-        refer(assignment.name, command.words[i]);
-        continue;
-      }
-      mark(assignment.name, true);
-      const ShellWord expanded = command.words[i];
-      assign(assignment, exports && !withdraws, &command, assignment.is_array ? nullptr : &expanded);
-      mark(assignment.name, false);
-      if (withdraws) state_.variables[assignment.name].exported = false;
+      how.withdraws = how.withdraws || w.find('x') != std::string::npos;
+    } else if (assigns) {
+      declare_value(how, node.declared[from[i]], command.words[i], command);
     } else if (const auto equals = w.find('='); equals != std::string::npos && is_name(w.substr(0, equals))) {
-      keep(w.substr(0, equals), false);  // `export $PAIR`
-      remember(w.substr(0, equals), {.text = tail(command.words[i], equals + 1)}, exports, &command);
+      if (how.local) make_local(w.substr(0, equals), false);  // `export $PAIR`
+      remember(w.substr(0, equals), {.text = tail(command.words[i], equals + 1)}, how.exports, &command);
     } else if (is_name(w)) {
-      keep(w, false);
-      if (local) state_.variables[w];  // no other one of that name is meant
-      mark(w, true);
-      mark(w, false);
-      if (withdraws) {
-        state_.exported_names.erase(w);
-        if (const auto it = state_.variables.find(w); it != state_.variables.end()) it->second.exported = false;
-      } else if (exports) {
-        ShellVariable& variable = state_.variables[w];
-        variable.exported = true;
-        if (variable.value && !variable.value->is_array) command.exports.emplace_back(w, variable.value->text);
-        if (!variable.value) {  // of the environment this starts with
-          if (const auto set = start_.given.find(w); set != start_.given.end()) {
-            remember(w, {.text = {set->second}}, true, &command);
-          } else {
-            state_.variables.erase(w);
-            state_.exported_names.insert(w);
-          }
-        }
-      }
+      declare_name(how, w, command);
     } else if (!command.words[i].unknowns.empty()) {
       taint(fmt::format("{} sets a variable whose name is not known,", name), command.words[i].begin);
     }
@@ -360,8 +394,23 @@ void ShellEvaluator::set_options(const std::vector<ShellWord>& words) {
     if (files && state_.patterns) state_.patterns->stays = w[0] == '-';
     if (w.find('a') != std::string::npos || (option && words[i + 1].text == "allexport"))
       state_.exports_all = w[0] == '-';
+    if (option && words[i + 1].text == "pipefail") state_.pipes_fail = w[0] == '-';
     if (option) ++i;
   }
+}
+
+// Those of the shell itself, as `set` and `shopt` take them.
+void ShellEvaluator::take_options(const std::vector<std::string>& options) {
+  std::vector<ShellWord> words = {{{"set"}, 0, 0}};
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    const bool of_shopt = options[i].find('O') != std::string::npos && i + 1 < options.size();
+    if (of_shopt)
+      set_shell_options({{{"shopt"}, 0, 0}, {{options[i][0] == '-' ? "-s" : "-u"}, 0, 0}, {{options[i + 1]}, 0, 0}});
+    else
+      words.push_back({{options[i]}, 0, 0});
+    i += of_shopt ? 1 : 0;
+  }
+  set_options(words);
 }
 
 void ShellEvaluator::unset(const std::vector<ShellWord>& words) {
@@ -672,18 +721,22 @@ void ShellEvaluator::export_functions(const std::vector<ShellWord>& words) {
   for (std::size_t i = 2; i < words.size() && muted_ == 0; ++i) handed_functions_.insert(words[i].text);
 }
 
-// trap ACTION SIGNAL…: what runs as the script ends is followed.
+// trap ACTION SIGNAL…: what runs as the script ends, and where a command fails, is followed.
 bool ShellEvaluator::set_trap(const std::vector<ShellWord>& words) {
   std::size_t first = 1;
   if (first < words.size() && words[first].text == "--") ++first;
   if (words.size() < first + 2 || words[first].text.starts_with("-l") || words[first].text.starts_with("-p"))
     return false;
-  const bool on_exit = std::any_of(words.begin() + static_cast<std::ptrdiff_t>(first) + 1, words.end(),
-                                   [](const ShellWord& w) { return w.text == "EXIT" || w.text == "0"; });
-  if (!on_exit) return false;
-  if (muted_ > 0) return true;
-  on_exit_ = words[first].text == "-" ? std::nullopt : std::optional<ShellText>(words[first]);
-  return true;
+  const auto on = [&](std::string_view name, std::string_view other) {
+    return std::any_of(words.begin() + static_cast<std::ptrdiff_t>(first) + 1, words.end(),
+                       [&](const ShellWord& w) { return w.text == name || w.text == other; });
+  };
+  const bool on_error = on("ERR", "SIGERR");
+  const bool on_exit = on("EXIT", "0");
+  const auto action = words[first].text == "-" ? std::nullopt : std::optional<ShellText>(words[first]);
+  if (on_error) on_error_ = action;
+  if (on_exit && muted_ == 0) on_exit_ = action;
+  return on_exit || on_error;
 }
 
 // True when the command is done with.
@@ -741,6 +794,10 @@ bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std:
       if (words.size() > 1 && words[1].unknowns.empty() && is_number(words[1].text)) fails = words[1].text != "0";
     }
     const bool returns = name == "return" && !returns_.empty();
+    state_.fails.reset();
+    if (name == "exit" && words.size() == 1 && state_.last_status) state_.fails = *state_.last_status != "0";
+    if (name == "exit" && words.size() == 2 && words[1].unknowns.empty() && is_number(words[1].text))
+      state_.fails = words[1].text != "0";
     state_.end = fmt::format("unless {} at line {}", returns ? "its function returns" : "the script ends",
                              line_of(command.begin));
     state_.end_depth = returns ? returns_.size() : 0;

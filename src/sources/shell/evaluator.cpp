@@ -12,6 +12,7 @@
 #include "src/sources/mention_trail.h"
 #include "src/sources/shell/parser.h"
 #include "src/sources/shell/script_word.h"
+#include "src/sources/xargs.h"
 
 namespace preflight::sources {
 namespace {
@@ -20,6 +21,12 @@ namespace {
 bool leaves_early(std::string_view body) {
   return body.find("break") != std::string_view::npos || body.find("continue") != std::string_view::npos ||
          body.find("return") != std::string_view::npos;
+}
+
+// Scripts of shells that have these patterns without being asked.
+bool knows_choices(std::string_view script) {
+  const std::string_view line = script.substr(0, script.find('\n'));
+  return line.starts_with("#!") && (line.find("ksh") != line.npos || line.find("zsh") != line.npos);
 }
 
 Status opposite(Status status) {
@@ -44,6 +51,11 @@ ShellEvaluator::ShellEvaluator(const ShellText& script, std::string_view pasted,
   if (start.files) state_.files = *start.files;
   state_.others = start.others;
   if (start.input) input_ = Input{*start.input, 0};
+  take_options(start.options);
+  for (const std::string& w : start.options_by_name) {
+    const bool asks = w == "errexit" || (w.starts_with('-') && w.find('e') != std::string::npos);
+    may_end_on_error_ = may_end_on_error_ || asks;
+  }
 }
 
 bool ShellEvaluator::spend(std::size_t steps) {
@@ -127,6 +139,7 @@ void ShellEvaluator::run_parsed(const ShellText& text, Text around) {
   around.here_documents = &parser.here_documents();
   const Text before = std::exchange(text_, std::move(around));
   while (!error_ && !state_.ended) {
+    parser.set_choices(choices_ || knows_choices(pasted_));
     const NodePtr node = parser.next();
     if (parser.failed()) {
       error_ = parser.error();
@@ -151,18 +164,55 @@ Status ShellEvaluator::run_node(const Node& node) {
   const bool simple = node.kind == Node::Kind::kSimple || node.kind == Node::Kind::kFunction;
   const bool redirected = !simple && (!node.redirections.empty() || piped_);
   const Status status = redirected ? run_redirected(node) : run_kind(node);
-  const bool counts = node.kind == Node::Kind::kSimple || node.kind == Node::Kind::kTest ||
-                      (node.kind == Node::Kind::kMath && node.children.empty());
-  if (counts && status == Status::kFalse && state_.exits_on_error && conditions_ == 0 && !state_.ended) {
-    if (printing_ != nullptr) printing_->known = false;
-    for (Loop& loop : loops_) loop.unclear = loop.unclear || undecided_ > loop.undecided;
-    state_.end = fmt::format("unless the script ends at line {}", line_of(outer(node.begin)));
-    state_.end_depth = 0;
-    state_.ended = true;
-  }
-  if (is_test(node) && status == Status::kUnknown && state_.exits_on_error && conditions_ == 0 && !state_.ended)
-    state_.may_end.emplace(fmt::format("unless the script ends at line {}", line_of(outer(node.begin))), 0);
+  note_status(node, status);
+  if (counts_as_failure(node) && conditions_ == 0 && !state_.ended) meet_failure(node, status);
   return status;
+}
+
+// Whether set -e and a trap on ERR heed that it fails.
+bool ShellEvaluator::counts_as_failure(const Node& node) {
+  return node.kind == Node::Kind::kSimple || node.kind == Node::Kind::kTest || node.kind == Node::Kind::kPipeline ||
+         node.kind == Node::Kind::kSubshell || (node.kind == Node::Kind::kMath && node.children.empty());
+}
+
+// A command that failed, or may have, where nothing asks whether it does.
+void ShellEvaluator::meet_failure(const Node& node, Status status) {
+  if (status == Status::kTrue) return;
+  const std::string unless = fmt::format("unless the script ends at line {}", line_of(outer(node.begin)));
+  const bool traps = on_error_ && returns_.empty();  // functions do not inherit it
+  if (status == Status::kUnknown) {
+    const bool ends = state_.exits_on_error || (traps && on_error_->text.find("exit") != std::string::npos);
+    if (is_test(node) && (ends || may_end_on_error_)) state_.may_end.emplace(unless, 0);
+    return;
+  }
+  if (traps) {
+    const ShellText action = *on_error_;
+    const auto outer_trap = std::exchange(on_error_, std::nullopt);
+    run_text(action);
+    on_error_ = outer_trap;
+  }
+  if (state_.ended) return;
+  if (may_end_on_error_) state_.may_end.emplace(unless, 0);
+  if (!state_.exits_on_error) return;
+  if (printing_ != nullptr) printing_->known = false;
+  for (Loop& loop : loops_) loop.unclear = loop.unclear || undecided_ > loop.undecided;
+  state_.end = unless;
+  state_.end_depth = 0;
+  state_.ended = true;
+  state_.fails = true;
+}
+
+// $? behind a command: of a list it is that of its last one, which has noted it.
+void ShellEvaluator::note_status(const Node& node, Status status) {
+  if (node.kind == Node::Kind::kList || (node.kind == Node::Kind::kGroup && !node.negated)) return;
+  state_.last_status.reset();
+  if (status == Status::kTrue) state_.last_status = "0";
+  const std::string_view program = node.kind == Node::Kind::kSimple && !node.words.empty() && text_.script != nullptr
+                                       ? written_word(node.words[0])
+                                       : std::string_view();
+  const bool one = node.kind == Node::Kind::kTest || node.kind == Node::Kind::kMath || program == "false" ||
+                   program == "[" || program == "test" || node.negated;
+  if (status == Status::kFalse && one) state_.last_status = "1";
 }
 
 // `test -f X`, `[[ … ]]` and commands that only tell whether something is there.
@@ -196,6 +246,7 @@ std::string ShellEvaluator::when_now(const ShellCommand& command) const {
     if (++told > kMost) break;
     out += (out.empty() ? "" : "; ") + what;
   }
+  if (!command.unless.empty()) out += (out.empty() ? "" : "; ") + command.unless;
   return out;
 }
 
@@ -214,8 +265,8 @@ Status ShellEvaluator::run_kind(const Node& node) {
       return node.negated ? opposite(status) : status;
     }
     case Node::Kind::kSubshell:
-      run_apart(*node.children.front(), when_);
-      return Status::kUnknown;
+      if (const Status status = run_apart(*node.children.front(), when_); node.name.empty()) return status;
+      return Status::kUnknown;  // a coproc, which runs beside this
     case Node::Kind::kIf:
       return run_if(node);
     case Node::Kind::kWhile:
@@ -251,11 +302,20 @@ Status ShellEvaluator::run_kind(const Node& node) {
 
 Status ShellEvaluator::run_pipeline(const Node& node) {
   std::optional<ShellText> input;
+  Status status = Status::kTrue;  // of the last one that failed, where pipefail holds; else of the last
+  const auto meet = [&](Status one, bool last) {
+    if (!state_.pipes_fail) {
+      if (last) status = one;
+    } else if (one != Status::kTrue) {
+      status = one == Status::kFalse || status == Status::kFalse ? Status::kFalse : one;
+    }
+  };
   for (const NodePtr& child : node.children) {
     const bool first = child == node.children.front();
     const bool last = child == node.children.back();
     std::optional<ShellText> printed;
     const auto outer_input = input_;
+    Status here = Status::kUnknown;
     if (!first) input_.reset();
     if (!last) {
       printed = captured([&] {
@@ -266,29 +326,34 @@ Status ShellEvaluator::run_pipeline(const Node& node) {
     if (last || printing_ == nullptr) {
       piped_ = std::move(input);
       const bool outer_pipes = std::exchange(pipes_on_, pipes_on_ || !last);
-      if (last && last_pipe_)
-        run_node(*child);
-      else
-        run_apart(*child, when_);
+      here = last && last_pipe_ ? run_node(*child) : run_apart(*child, when_);
       pipes_on_ = outer_pipes;
     }
+    meet(here, last);
     piped_.reset();
     input_ = outer_input;
     input = std::move(printed);
   }
-  return Status::kUnknown;
+  return status;
 }
 
 // In a shell of its own: what it changes is lost.
-void ShellEvaluator::run_apart(const Node& node, std::string when) {
+Status ShellEvaluator::run_apart(const Node& node, std::string when) {
   spend(state_.size());
   const ShellState before = state_;
   const std::string outer_when = std::exchange(when_, std::move(when));
   auto outer_unset = std::exchange(unset_now_, {});
-  run_node(node);
+  auto outer_trap = std::exchange(on_error_, std::nullopt);
+  state_.fails.reset();
+  Status status = run_node(node);
+  const bool says = !state_.ended || (state_.end_depth == 0 && state_.leaves == 0 && state_.fails);
+  if (state_.ended && says) status = *state_.fails ? Status::kFalse : Status::kTrue;
+  if (!says || !unset_now_.empty() || state_.may_end != before.may_end) status = Status::kUnknown;
   unset_now_ = std::move(outer_unset);
+  on_error_ = std::move(outer_trap);
   when_ = outer_when;
   state_ = before;
+  return status;
 }
 
 // `true`, `:`
@@ -305,6 +370,7 @@ Status ShellEvaluator::run_list(const Node& node) {
       if (node.operators[i] == "&") {
         run_apart(*node.children[i], when_);
         status = Status::kTrue;
+        state_.last_status = "0";
       } else {
         status = run_node(*node.children[i]);
       }
@@ -1006,9 +1072,12 @@ bool ShellEvaluator::may_launch(const std::string& text) {
 void ShellEvaluator::run_substitutions(const Parts& parts) {
   for (const Part& part : parts) {
     if (part.kind == Part::Kind::kParameter) run_substitutions(part.argument);
-    if (part.kind != Part::Kind::kSubstitution || muted_ > 0) continue;
-    if (!may_launch(part.name)) continue;
-    const std::size_t skipped = text_.script->text[part.begin] == '`' ? 1 : 2;
+    const std::string_view written =
+        std::string_view(text_.script->text).substr(std::min(part.begin, text_.script->text.size()));
+    const bool process = part.kind == Part::Kind::kUnclear && (written.starts_with("<(") || written.starts_with(">("));
+    if ((part.kind != Part::Kind::kSubstitution && !process) || muted_ > 0) continue;
+    if (!may_launch(process ? std::string(written.substr(0, part.end - part.begin)) : part.name)) continue;
+    const std::size_t skipped = written.starts_with('`') ? 1 : 2;
     if (part.end <= part.begin + skipped + 1) continue;
     const ShellText inside = slice_placed(part.begin + skipped, part.end - 1);
     spend(inside.text.size() + state_.size());
@@ -1093,10 +1162,24 @@ Status ShellEvaluator::run_simple(const Node& node) {
   const bool reads_on = command.input.empty() && !command.reads_elsewhere && input_;
   if (reads_on && (is_shell(program) || program == "xargs") && printing_ == nullptr)
     command.input.push_back(*rest_of_input());
+  read_argument_file(command);
   follow_files(command, node);
   add_defaults(command.defaults, taken_);
   sure_words_ = sure;
   return run_words(command, node, from);
+}
+
+// xargs -a FILE reads that.
+void ShellEvaluator::read_argument_file(ShellCommand& command) {
+  const std::string file = file_of_xargs(command.words);
+  if (file.empty()) return;
+  command.input.clear();
+  const auto known = state_.files.find(file.starts_with("./") ? file.substr(2) : file);
+  std::string path;
+  ShellWord word{{file, std::vector<std::size_t>(file.size(), command.begin), {}}, command.begin, command.begin};
+  auto text = known != state_.files.end() ? std::optional(known->second) : text_beside(word, command.begin, path);
+  command.reads_elsewhere = !text;
+  if (text) command.input.push_back(std::move(*text));
 }
 
 // What the command reads: of its redirections, or what is piped to it.
@@ -1393,6 +1476,7 @@ Status ShellEvaluator::run_words(ShellCommand& command, const Node& node, const 
     state_.end = fmt::format("unless another program takes its place at line {}", line_of(command.begin));
     state_.end_depth = 0;
     state_.ended = state_.replaced = true;
+    state_.fails.reset();
     return Status::kUnknown;
   }
   return emit(command);

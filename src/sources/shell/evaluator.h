@@ -114,6 +114,9 @@ class ShellEvaluator {
 
   // evaluator.cpp
   Status run_node(const Node& node);
+  static bool counts_as_failure(const Node& node);
+  void meet_failure(const Node& node, Status status);
+  void note_status(const Node& node, Status status);
   Status run_kind(const Node& node);
   Status run_list(const Node& node);
   [[nodiscard]] bool does_nothing(const Node& node) const;
@@ -141,7 +144,7 @@ class ShellEvaluator {
   [[nodiscard]] std::string_view loop_text(const Node& node) const;
   bool ends_loop();
   void leave_loops(const std::vector<ShellWord>& words, bool goes_on);
-  void run_apart(const Node& node, std::string when);
+  Status run_apart(const Node& node, std::string when);
   Status run_math(const ShellText& expression, std::size_t at);
   Status run_math_loop(const Node& node);
   void forget_math(std::string_view expression, std::size_t at, const std::string& why);
@@ -167,6 +170,7 @@ class ShellEvaluator {
   Status call_function(const NodePtr& body, const Node& node, const ShellCommand& command);
   std::vector<SavedVariable> set_prefixes(const Node& node, const ShellCommand& command);
   void here_document(const Redirection& r, ShellCommand& command);
+  void read_argument_file(ShellCommand& command);
   void read_redirected(const Node& node, ShellCommand& command);
   void forget_written_options(ShellCommand& command) const;
   void follow_files(ShellCommand& command, const Node& node);
@@ -227,6 +231,7 @@ class ShellEvaluator {
   bool builtin(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from, Status& status);
   // `expanded`: NAME=VALUE where it was expanded before.
   void assign(const Assignment& assignment, bool exports, ShellCommand* command, const ShellWord* expanded = nullptr);
+  [[nodiscard]] bool goes_on_from(const Assignment& a) const;
   void remember(const std::string& name, ShellValue value, bool exports, ShellCommand* command);
   void put_item(ShellValue& list, std::string key, ShellText text);
   void set_item(const std::string& name, const std::string& subscript, ShellText text, bool appends, std::size_t at);
@@ -236,9 +241,15 @@ class ShellEvaluator {
   [[nodiscard]] std::string referred_by(const std::string& name) const;
   void refer(const std::string& name, const ShellWord& word);
   void set_unknown(const std::string& name, const std::string& why, std::size_t at);
+  struct Declaring;
+  void mark_declared(const Declaring& how, const std::string& name, bool before);
+  void make_local(const std::string& name, bool keeps_value);
+  void declare_value(const Declaring& how, const Assignment& assignment, const ShellWord& word, ShellCommand& command);
+  void declare_name(const Declaring& how, const std::string& name, ShellCommand& command);
   void declare(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from);
   void unset(const std::vector<ShellWord>& words);
   void set_options(const std::vector<ShellWord>& words);
+  void take_options(const std::vector<std::string>& options);
   Status source(const std::vector<ShellWord>& words);
   Status source_missing(const std::vector<ShellWord>& words);
   std::optional<ShellText> sourced_stream(const ShellCommand& command, const Node& node);
@@ -272,7 +283,7 @@ class ShellEvaluator {
   Status run_redirected(const Node& node);
   static std::optional<ShellText> next_line(Input& input, const std::string& delimiter, bool& ended);
   std::optional<Status> read_known(const ShellCommand& command);
-  std::optional<Status> read_all_lines(Input& input, const std::string& delimiter, bool chomps,
+  std::optional<Status> read_all_lines(Input& input, const std::string& delimiter, bool chomps, std::size_t most,
                                        const std::vector<std::string>& names);
 
   // conditions.cpp
@@ -299,6 +310,7 @@ class ShellEvaluator {
   void run_beside(ShellCommand& command);
   void find_on_path(ShellCommand& command) const;
   [[nodiscard]] std::string folder_now() const;
+  [[nodiscard]] std::string why_not_executable(const std::string& path) const;
   void note_touched(const ShellCommand& command, const Node& node);
   [[nodiscard]] bool is_touched(const std::string& path) const;
   static bool may_be(std::string_view written, std::string_view name);
@@ -327,6 +339,7 @@ class ShellEvaluator {
   std::vector<Loop> loops_;
   std::map<std::size_t, std::pair<std::string, ShellText>> kept_files_;  // that nothing here uses, by their places
   std::optional<ShellText> on_exit_;                                     // trap … EXIT
+  std::optional<ShellText> on_error_;                                    // trap … ERR
   std::map<const Node*, ShellText> sources_;                             // of functions, by their bodies
   std::set<std::string> handed_functions_;                               // export -f
   std::vector<std::set<std::string>*> written_;                          // names that loops being followed assign
@@ -344,9 +357,10 @@ class ShellEvaluator {
   bool choices_ = false;  // extglob: @(a|b)
   bool expands_aliases_ = false;
   std::set<std::string> aliases_;
-  bool pipes_on_ = false;        // what runs now prints for a program
-  bool may_be_missing_ = false;  // what the command that runs now names: it is followed by `|| true`
-  int muted_ = 0;                // loops run once to learn what they change: nothing is told
+  bool may_end_on_error_ = false;  // the first line asks for it, of a script that is started by its name
+  bool pipes_on_ = false;          // what runs now prints for a program
+  bool may_be_missing_ = false;    // what the command that runs now names: it is followed by `|| true`
+  int muted_ = 0;                  // loops run once to learn what they change: nothing is told
   std::optional<Error> error_;
 };
 

@@ -145,9 +145,12 @@ std::optional<std::vector<ShellText>> ShellEvaluator::keys_of(const std::string&
   return out;
 }
 
-// --set stands for whatever a variable is set to, but for what arithmetic makes of it from there on.
+// --set stands for whatever a variable is set to, but for what is made of it from there on: i++, M=org/$M. Where that
+// is not known, what is given is its answer again.
 bool ShellEvaluator::is_given(const std::string& name) const {
-  return start_.given.contains(name) && !state_.counted.contains(name);
+  if (!start_.given.contains(name) || !state_.counted.contains(name)) return start_.given.contains(name);
+  const ShellValue* made = state_.find(name);
+  return made == nullptr || made->is_array || !made->text.unknowns.empty();
 }
 
 // A variable's or parameter's value; none where nothing sets it.
@@ -160,6 +163,7 @@ std::optional<ShellText> ShellEvaluator::lookup(const std::string& name) const {
   if (name == "PWD" && state_.folder && !state_.variables.contains(name)) return state_.folder;
   const bool at_start = start_.is_here && !state_.moved && !start_.folder.empty();
   if (name == "PWD" && at_start && !state_.variables.contains(name)) return ShellText{start_.folder};
+  if (name == "?" && state_.last_status) return ShellText{*state_.last_status};
   const auto number = small_number(name);
   const bool counts = (number && *number > 0) || name == "#";
   const std::size_t asked = number ? static_cast<std::size_t>(*number) : std::string::npos;
@@ -485,28 +489,32 @@ std::optional<std::int64_t> ShellEvaluator::computed(const ShellText& written, s
     why = text.unknowns.front().message;
     return std::nullopt;
   }
-  const ArithmeticNames names{
-      .value = [&](const std::string& name) -> std::optional<std::int64_t> {
-        const auto value = lookup(name);
-        if (!value) {
-          if (state_.variables.contains(name) || is_unset_here(name)) return 0;
-          why = fmt::format("the variable {} is not set; give it with {}", name, how_to_set(name));
-          return std::nullopt;
-        }
-        add_defaults(taken_, value->defaults);
-        if (!value->unknowns.empty()) why = value->unknowns.front().message;
-        if (!value->unknowns.empty() || value->text.size() > 64) return std::nullopt;
-        if (value->text.empty()) return 0;
-        const bool minus = value->text.front() == '-';
-        const auto number = arithmetic_constant(std::string_view(value->text).substr(minus ? 1 : 0));
-        return number && minus ? std::optional(static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(*number)))
-                               : number;
-      },
-      .assign =
-          [&](const std::string& name, std::int64_t value) {
-            if (start_.given.contains(name)) state_.counted.insert(name);
-            remember(name, {.text = {std::to_string(value)}}, false, nullptr);
-          }};
+  constexpr int kMostNamesInNames = 20;
+  int inside = 0;
+  ArithmeticNames names;
+  names = {.value = [&](const std::string& name) -> std::optional<std::int64_t> {
+             const auto value = lookup(name);
+             if (!value) {
+               if (state_.variables.contains(name) || is_unset_here(name)) return 0;
+               why = fmt::format("the variable {} is not set; give it with {}", name, how_to_set(name));
+               return std::nullopt;
+             }
+             add_defaults(taken_, value->defaults);
+             if (!value->unknowns.empty()) why = value->unknowns.front().message;
+             if (!value->unknowns.empty() || value->text.size() > 64) return std::nullopt;
+             if (value->text.empty()) return 0;
+             if (const auto number = arithmetic_constant(value->text)) return number;
+             if (inside >= kMostNamesInNames || !spend(value->text.size())) return std::nullopt;
+             ++inside;  // b=a+1: the value is an expression of its own
+             const auto number = arithmetic(value->text, names);
+             --inside;
+             return number;
+           },
+           .assign =
+               [&](const std::string& name, std::int64_t value) {
+                 if (start_.given.contains(name)) state_.counted.insert(name);
+                 remember(name, {.text = {std::to_string(value)}}, false, nullptr);
+               }};
   const auto plain = with_items(text.text, [&](const std::string& name, const std::string& subscript) {
     auto value = scalar(name, subscript_of(name, subscript));
     if (value) add_defaults(taken_, value->defaults);

@@ -62,6 +62,7 @@ void ShellParser::comment() {
 
 void ShellParser::newline() {
   ++at_;
+  line_begins_ = true;
   read_here_documents();
 }
 
@@ -100,6 +101,8 @@ NodePtr ShellParser::next() {
   for (;;) {
     skip_lines();
     if (at_end() || failed()) return nullptr;
+    if (line_begins_) choices_now_ = choices_at_line_.value_or(true);
+    line_begins_ = false;
     if (peek() == ';' || peek() == '&') {  // of the command before
       ++at_;
       continue;
@@ -110,6 +113,7 @@ NodePtr ShellParser::next() {
     do {
       NodePtr one = and_or();
       if (failed() || !one) return nullptr;
+      line_begins_ = false;
       skip_blanks();
       const bool apart = peek() == '&' && peek(1) != '&';
       node->children.push_back(std::move(one));
@@ -301,6 +305,7 @@ NodePtr ShellParser::compound(const std::string& word) {
     if (named) at_ = body;
     auto node = std::make_shared<Node>();
     node->kind = Node::Kind::kSubshell;
+    node->name = word;
     node->children.push_back(command());
     return node;
   }
@@ -399,8 +404,12 @@ NodePtr ShellParser::case_command() {
       skip_blanks();
       const std::size_t before = at_;
       in_pattern_ = true;
+      saw_choices_ = false;
       arm.patterns.push_back(word());
       in_pattern_ = false;
+      if (saw_choices_ && !choices_now_)
+        fail("bash takes this pattern for a syntax error: shopt -s extglob has to stand on a line in front of it",
+             before);
       skip_blanks();
       if (at_ == before) fail("a pattern of case is not understood", at_);
       if (failed() || peek() != '|') break;

@@ -26,6 +26,9 @@ class ShellParser {
   // All of the text as it would stand inside double quotes, or as one word.
   Parts quoted_text();
 
+  // Whether extglob holds where the next line is read: bash reads all of a line before it runs any of it.
+  void set_choices(bool on) { choices_at_line_ = on; }
+
   [[nodiscard]] bool failed() const { return !error_.empty(); }
   [[nodiscard]] Error error() const;
   [[nodiscard]] std::size_t words() const { return nodes_; }
@@ -101,6 +104,10 @@ class ShellParser {
   std::optional<std::size_t> last_bracket_;  // ]
   int depth_ = 0;
   bool in_pattern_ = false;  // @(a|b) is one
+  bool saw_choices_ = false;
+  std::optional<bool> choices_at_line_;  // none: they are read wherever they stand
+  bool choices_now_ = true;
+  bool line_begins_ = true;
   std::vector<HereDocument> here_documents_;
   struct Pending {
     std::string end;

@@ -48,6 +48,7 @@ Word ShellParser::word() {
   while (!failed()) {
     if (peek() == '(' && at_ > out.begin && in_pattern_ && std::string_view("?*+@!").find(text_[at_ - 1]) < 5) {
       choices(out.parts);
+      saw_choices_ = true;
       continue;
     }
     if (peek() == '(' && at_ > out.begin) {  // a pattern, or JSON without quotes

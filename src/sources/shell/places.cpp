@@ -367,6 +367,8 @@ void ShellEvaluator::note_touched(const ShellCommand& command, const Node& node)
       state_.touched.insert(name_of(expand_single(r.target).text));
   }
   const std::string_view program = base_name(command.words.front().text);
+  for (std::size_t i = 1; program == "chmod" && i < command.words.size(); ++i)
+    state_.executable.insert(name_of(command.words[i].text));
   const bool edits = program == "sed" && std::ranges::any_of(command.words, [](const ShellWord& w) {
                        return w.text.starts_with("-") && w.text.find('i') != std::string::npos;
                      });
@@ -485,8 +487,8 @@ std::optional<std::size_t> script_word(const std::vector<ShellWord>& words) {
     if (!words[i].unknowns.empty() || !is_shell(words[i].text)) continue;
     std::size_t at = i + 1;
     while (at < words.size() && words[at].text.size() > 1 && words[at].text[0] == '-' &&
-           words[at].text.find_first_not_of("xvl", 1) == std::string::npos)
-      ++at;
+           words[at].text.find_first_not_of("xvleufao", 1) == std::string::npos)
+      at += words[at].text.find('o') == std::string::npos ? 1 : 2;
     return at < words.size() && !words[at].text.starts_with('-') ? std::optional(at) : std::nullopt;
   }
   return std::nullopt;
@@ -534,6 +536,31 @@ void ShellEvaluator::find_on_path(ShellCommand& command) const {
   }
 }
 
+// Why a file that is run by its name may not run: it lacks the bit for it, and no chmod of the script was given it.
+std::string ShellEvaluator::why_not_executable(const std::string& path) const {
+  std::error_code error;
+  constexpr fs::perms kAny = fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec;
+  const fs::file_status status = fs::status(path, error);
+  if (error || (status.permissions() & kAny) != fs::perms::none) return {};
+  const std::string name = name_of(path);
+  const bool changed = std::ranges::any_of(state_.executable, [&](const std::string& one) {
+    return may_be(one, name) || fnmatch(one.c_str(), name.c_str(), 0) == 0;
+  });
+  if (changed) return {};
+  return fmt::format("unless {} lacks its execute bit where started (chmod +x)", path);
+}
+
+// The folder that `env -C` runs a program in.
+static bool changes_folder(const std::vector<ShellWord>& words, std::size_t program) {
+  bool env = false;
+  for (std::size_t i = 0; i < program; ++i) {
+    const std::string& w = words[i].text;
+    env = env || base_name(w) == "env";
+    if (env && (w.starts_with("-C") || w.starts_with("--chdir"))) return true;
+  }
+  return false;
+}
+
 // A script beside this one that a command runs: what it names without a folder is in the folder that it is run in. Not
 // itself again, and not where any variable may have been set for it.
 void ShellEvaluator::run_beside(ShellCommand& command) {
@@ -547,10 +574,19 @@ void ShellEvaluator::run_beside(ShellCommand& command) {
   if (!at || command.words[*at].several || state_.files.contains(command.words[*at].text)) return;
   std::string path;
   std::string why;
+  if (changes_folder(command.words, *at)) {
+    note("SH004",
+         fmt::format("{} is run here and not followed (env -C runs it in another folder): what it starts is not known",
+                     command.words[*at].text),
+         command.begin);
+    return;
+  }
   auto text = text_beside(command.words[*at], command.begin, path, why);
   if (path == start_.own_file || (!text && why.empty())) return;
   if (text && !spend(text->text.size())) return;
-  const bool by_name = !program && (*at == 0 || !is_shell(command.words[*at - 1].text));
+  const bool by_name =
+      !program && std::none_of(command.words.begin(), command.words.begin() + static_cast<std::ptrdiff_t>(*at),
+                               [](const ShellWord& word) { return is_shell(word.text); });
   const std::string interpreter = text && by_name ? interpreter_of(text->text, path) : std::string();
   const bool python = program || interpreter.starts_with("python");
   if (text && by_name && !python && !is_shell(interpreter)) return;
@@ -563,6 +599,7 @@ void ShellEvaluator::run_beside(ShellCommand& command) {
            command.begin);
     return;
   }
+  if (by_name) command.unless = why_not_executable(path);
   ShellText name = unknown_text(path, command.words[*at].begin);
   name.unknowns.front().place = Unknown::Place::kFile;
   name.unknowns.front().path = path;

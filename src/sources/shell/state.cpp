@@ -13,7 +13,7 @@ bool operator==(const ShellValue& a, const ShellValue& b) {
 
 std::size_t ShellState::size() const {
   return variables.size() + exported_names.size() + functions.size() + files.size() + touched.size() + written.size() +
-         arguments.size() + may_end.size();
+         executable.size() + arguments.size() + may_end.size();
 }
 
 const ShellValue* ShellState::find(const std::string& name) const {
@@ -28,6 +28,7 @@ void ShellState::set(const std::string& name, ShellValue value) {
 ShellState ShellState::after_a_turn(const ShellState& turn) const {
   ShellState out = *this;
   if (!out.others) out.others = turn.others;
+  out.last_status.reset();
   if (turn.patterns != out.patterns) out.patterns.reset();
   if (turn.moved && !out.moved) out.folder.reset();
   if (out.folder && (!turn.folder || !same_text(*out.folder, *turn.folder))) out.folder.reset();
@@ -35,6 +36,7 @@ ShellState ShellState::after_a_turn(const ShellState& turn) const {
   out.counted.insert(turn.counted.begin(), turn.counted.end());
   out.touched.insert(turn.touched.begin(), turn.touched.end());
   out.written.insert(turn.written.begin(), turn.written.end());
+  out.executable.insert(turn.executable.begin(), turn.executable.end());
   std::erase_if(out.files, [&](const auto& file) {
     const auto it = turn.files.find(file.first);
     return it == turn.files.end() || !same_text(it->second, file.second);
@@ -148,6 +150,7 @@ ShellState joined(const ShellState& a, const ShellState& b,
   out.counted.insert(b.counted.begin(), b.counted.end());
   out.touched.insert(b.touched.begin(), b.touched.end());
   out.written.insert(b.written.begin(), b.written.end());
+  out.executable.insert(b.executable.begin(), b.executable.end());
   out.exported_names.insert(b.exported_names.begin(), b.exported_names.end());
   if (!out.others) out.others = b.others;
   out.exports_all = a.exports_all || b.exports_all;
@@ -158,6 +161,8 @@ ShellState joined(const ShellState& a, const ShellState& b,
   if (a.patterns != b.patterns) out.patterns.reset();
   out.exits_on_error = a.exits_on_error && b.exits_on_error;
   out.exits_on_unset = a.exits_on_unset || b.exits_on_unset;
+  out.pipes_fail = a.pipes_fail || b.pipes_fail;
+  if (a.last_status != b.last_status) out.last_status.reset();
   if (a.fails != b.fails) out.fails.reset();
   return out;
 }

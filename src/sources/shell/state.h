@@ -47,6 +47,7 @@ struct ShellState {
   std::map<std::string, ShellText> files = {};  // that here-documents wrote
   std::set<std::string> touched = {};           // names of files that a command may have written
   std::set<std::string> written = {};           // paths of files that a command wrote
+  std::set<std::string> executable = {};        // names of files that chmod was given
   std::vector<ShellText> arguments = {};        // $1, $2, …
   bool arguments_known = false;
   bool arguments_of_start = true;                  // those that the script was started with, as they came
@@ -66,6 +67,8 @@ struct ShellState {
   std::optional<bool> fails = {};                         // what return said
   bool exits_on_error = false;                            // set -e
   bool exits_on_unset = false;                            // set -u
+  bool pipes_fail = false;                                // set -o pipefail
+  std::optional<std::string> last_status = {};            // $?; none: not known
   std::optional<PatternRules> patterns = PatternRules{};  // none: not known
   // What may have ended the text before this point, and by how many functions around: 0 ends it all. `end` is what
   // did, where it has ended.

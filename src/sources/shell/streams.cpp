@@ -10,6 +10,7 @@
 #include "src/sources/shell/evaluator.h"
 #include "src/sources/shell/parser.h"
 #include "src/sources/shell/printed.h"
+#include "src/sources/shell/written_number.h"
 
 namespace preflight::sources {
 namespace {
@@ -89,6 +90,7 @@ std::optional<ShellText> ShellEvaluator::captured(const std::function<void()>& r
   const auto outer_piped = piped_;
   const auto outer_input = input_;
   auto outer_unset = std::exchange(unset_now_, {});
+  auto outer_trap = std::exchange(on_error_, std::nullopt);
   const ShellState before = state_;
   ++muted_;
   ++print_depth_;
@@ -101,6 +103,7 @@ std::optional<ShellText> ShellEvaluator::captured(const std::function<void()>& r
   input_ = outer_input;
   piped_ = outer_piped;
   unset_now_ = std::move(outer_unset);
+  on_error_ = std::move(outer_trap);
   written_ = std::move(outer_written);
   loops_ = std::move(outer_loops);
   printing_ = outer_printing;
@@ -148,7 +151,7 @@ std::optional<ShellText> ShellEvaluator::captured_substitution(const Part& part)
   const auto first = inside.text.find_first_not_of(" \t\n");
   const bool reads = first != std::string::npos && inside.text[first] == '<' && inside.text.find("<<") != first;
   auto text = reads ? read_by_substitution(inside) : captured_text(inside);
-  if (!text) return std::nullopt;
+  if (!text || text->text.find('\0') != std::string::npos) return std::nullopt;
   return without_last_lines(std::move(*text));
 }
 
@@ -329,6 +332,8 @@ struct ReadOptions {
   bool array = false;   // -a
   bool chomps = false;  // -t of mapfile
   std::string delimiter = "\n";
+  std::size_t most = 0;     // -n of mapfile; 0: all
+  std::size_t skipped = 0;  // -s
   std::vector<std::string> names = {};
 };
 
@@ -353,8 +358,10 @@ ReadOptions read_options(const std::vector<ShellWord>& words, bool lines) {
       }
       const bool has_value = k + 1 < w.size() || i + 1 < words.size();
       const std::string value = k + 1 < w.size() ? w.substr(k + 1) : has_value ? words[++i].text : std::string();
+      const auto count = lines && (letter == 'n' || letter == 's') ? small_number(value) : std::nullopt;
       if (letter == 'd' && has_value) out.delimiter = value.substr(0, 1);
-      if (letter != 'd' && (letter != 'p' || lines)) out.followed = false;
+      if (count && *count >= 0) (letter == 'n' ? out.most : out.skipped) = static_cast<std::size_t>(*count);
+      if (letter != 'd' && (letter != 'p' || lines) && (!count || *count < 0)) out.followed = false;
       break;
     }
   }
@@ -389,8 +396,15 @@ std::optional<Status> ShellEvaluator::read_known(const ShellCommand& command) {
   for (const ShellWord& a : command.assignments) {
     if (a.text.starts_with("IFS=")) ifs = a.unknowns.empty() ? std::optional(a.text.substr(4)) : std::nullopt;
   }
+  if (input.text.text.find('\0') != std::string::npos) return std::nullopt;
   if (!options.followed || !ifs || !spend(input.text.text.size() / 8 + 8)) return std::nullopt;
-  if (lines) return read_all_lines(input, options.delimiter, options.chomps, options.names);
+  if (lines) {
+    bool ended = false;
+    if (!input.text.unknowns.empty()) return std::nullopt;
+    for (std::size_t i = 0; i < options.skipped && next_line(input, options.delimiter, ended); ++i) {
+    }
+    return read_all_lines(input, options.delimiter, options.chomps, options.most, options.names);
+  }
   bool ended = false;
   const auto line = next_line(input, options.delimiter, ended);
   const ShellText known = line.value_or(ShellText{});
@@ -415,11 +429,13 @@ std::optional<Status> ShellEvaluator::read_known(const ShellCommand& command) {
 }
 
 std::optional<Status> ShellEvaluator::read_all_lines(Input& input, const std::string& delimiter, bool chomps,
-                                                     const std::vector<std::string>& names) {
+                                                     std::size_t most, const std::vector<std::string>& names) {
   if (!input.text.unknowns.empty() || delimiter.empty()) return std::nullopt;
   ShellValue value{.is_array = true};
   bool ended = false;
-  while (auto line = next_line(input, delimiter, ended)) {
+  while (most == 0 || value.items.size() < most) {
+    auto line = next_line(input, delimiter, ended);
+    if (!line) break;
     if (!chomps && !ended) append(*line, {delimiter, {line->origin.empty() ? 0 : line->origin.back()}, {}});
     value.items.emplace_back(std::to_string(value.items.size()), std::move(*line));
   }

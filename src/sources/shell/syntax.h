@@ -84,7 +84,7 @@ struct Node {
     kList,      // children, each behind an operator of `operators`: ";", "&", "&&" or "||"
     kPipeline,  // children
     kGroup,     // children[0]
-    kSubshell,  // children[0]
+    kSubshell,  // children[0]; `name` is "coproc" where it is one
     kIf,        // children: condition, body, condition, body, …, and the else body where their number is odd
     kWhile,     // children: condition, body; `name` is "until" where it is one
     kFor,       // name, words, children[0]
