@@ -150,6 +150,14 @@ TEST(LaunchCommand, RefusesByNameWhatItCannotKnow) {
       {"command: [\"sglang\", \"serve\",\n \"--tp\", \"$(TP)\"]", "2:11: the variable TP"},
       {"python -m sglang.launch_server --model 'a", "single quote"},
       {"python -m vllm.entrypoints.api_server", "no SGLang launch"},
+      // a program that is not here
+      {"srun -n 1 python -u serve.py", "1:21: no SGLang launch in this command: serve.py is run here, and not read"},
+      {"docker run img python serve.py", "1:23: no SGLang launch in this command: serve.py is run here, and not read"},
+      {"torchrun --nproc-per-node 2 serve.py", "serve.py is run here, and not read"},
+      {"./serve.py", "./serve.py is run here, and not read"},
+      {"cat serve.py", "expected `python -m"},
+      {"shopt -s extglob; case v1 in v+([0-9])) sglang serve a;; esac",
+       "1:30: bash takes this pattern for a syntax error"},
       {"", "no SGLang launch"},
       {"sglang serve a; sglang serve b", "2 SGLang launches"},
       {"python -m sglang.launch_server $1", "$1"},
@@ -220,6 +228,16 @@ TEST(LaunchCommand, TakesVariablesFromTheCaller) {
   ASSERT_TRUE(counted) << counted.error().text();
   EXPECT_EQ((*counted)[0].argv, (std::vector<std::string>{"--port", "30001", "--x", "2"}));
   EXPECT_EQ((*counted)[1].argv, (std::vector<std::string>{"--x", "2"}));
+  // So does what an assignment makes of it, and not one that leaves it out.
+  for (const auto& [text, model] : {std::pair("M=org/$M; sglang serve $M", "org/x"),
+                                    {"M=org/m; sglang serve $M", "x"},
+                                    {"M=${M:-y}; sglang serve $M", "x"},
+                                    {"M=a$MM; sglang serve $M", "x"},
+                                    {"export M=org/${M%y}; sglang serve $M", "org/x"}}) {
+    const auto made = find_launch(text, {{"M", "x"}});
+    ASSERT_TRUE(made) << text << made.error().text();
+    EXPECT_EQ(made->argv.front(), model) << text;
+  }
 }
 
 TEST(LaunchCommand, TakesWhatASubstitutionPrintsFromTheCaller) {
