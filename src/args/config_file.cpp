@@ -9,7 +9,9 @@
 #include <cerrno>
 #include <fstream>
 #include <iterator>
+#include <ctime>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string_view>
 #include <unordered_map>
@@ -223,6 +225,80 @@ class Conversion {
   SourceRange place_;
 };
 
+// What a file comes to.
+struct ConfigWords {
+  std::vector<std::string> words;
+  std::vector<SourceRange> where;
+  std::optional<ParseRefusal> refused;
+};
+
+ParseRefusal unreadable(const std::string& path, const python::YamlFault& fault) {
+  const int row = fault.mark.line + 1;
+  auto refused = refusal(fault.exception, kParse,
+                         fmt::format("--config: {}:{}:{}: {}", path, row, fault.mark.column + 1, fault.message),
+                         {.file = path, .line = row, .column = fault.mark.column + 1});
+  refused.warnings.push_back({"ERROR", std::string(kParse), fmt::format("{} cannot be read as YAML", path)});
+  return refused;
+}
+
+// `given`: its text, where that is at hand.
+ConfigWords read_config(Release release, const std::string& path, const ConfigText* given) {
+  ConfigWords out;
+  Conversion conversion(release, path);
+  try {
+    const python::YamlDocument document(given != nullptr ? python::yaml_text(given->text) : read_text(path),
+                                        python::YamlDocuments::kOne, limits::kYamlNodes);
+    const python::YamlObjects objects(document);
+    const python::YamlObject* root = objects.root();
+    if (root != nullptr && root->kind != python::YamlObject::kNone) {
+      out.refused =
+          root->kind == python::YamlObject::kDict
+              ? conversion.convert(*root)
+              : refusal("ValueError", kParse, fmt::format("--config: {} holds no options at its top level", path));
+    }
+  } catch (const python::YamlFault& fault) {
+    out.refused = unreadable(path, fault);
+  }
+  out.words = std::move(conversion.words);
+  out.where = std::move(conversion.where);
+  return out;
+}
+
+// Which file it is, and as it is now; none of what may say something else each time it is read, or was written so short
+// a while ago that the clock of the disk might not tell it from what is written next.
+std::optional<std::string> state_of(const std::string& path) {
+  constexpr std::int64_t kSettled = 100'000'000;  // nanoseconds
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  struct stat s {};
+  timespec now{};
+  if (stat(path.c_str(), &s) != 0 || !S_ISREG(s.st_mode) || s.st_size == 0) return std::nullopt;
+  if (clock_gettime(CLOCK_REALTIME, &now) != 0) return std::nullopt;
+  for (const timespec& at : {s.st_mtim, s.st_ctim}) {
+    if ((now.tv_sec - at.tv_sec) * kSecond + now.tv_nsec - at.tv_nsec < kSettled) return std::nullopt;
+  }
+  return fmt::format("{} {} {} {}.{} {}.{}", s.st_dev, s.st_ino, s.st_size, s.st_mtim.tv_sec, s.st_mtim.tv_nsec,
+                     s.st_ctim.tv_sec, s.st_ctim.tv_nsec);
+}
+
+// A launch's file is asked for by its parser, its model and what is hidden of it, and by each try of a search; the
+// launches of a folder may share one.
+std::shared_ptr<const ConfigWords> config_words(Release release, const std::string& path, const ConfigText* given) {
+  const auto read = [&] { return std::make_shared<const ConfigWords>(read_config(release, path, given)); };
+  const auto state = given != nullptr ? std::nullopt : state_of(path);
+  if (!state) return read();
+  thread_local std::map<std::string, std::shared_ptr<const ConfigWords>> kept;
+  thread_local std::size_t words = 0;  // of all that are kept
+  const std::string key = fmt::format("{} {} {}", release.text(), *state, path);
+  if (const auto it = kept.find(key); it != kept.end()) return it->second;
+  auto made = read();
+  words += made->words.size() + 1;
+  if (words > limits::kConfigWordsKept) {
+    kept.clear();
+    words = made->words.size() + 1;
+  }
+  return kept.emplace(key, std::move(made)).first->second;
+}
+
 }  // namespace
 
 std::optional<ParseRefusal> merge_config_file(Release release, CommandLine& line, const ConfigText* at_hand) {
@@ -244,27 +320,13 @@ std::optional<ParseRefusal> merge_config_file(Release release, CommandLine& line
     refused->where = line.where[at + 1];
     return refused;
   }
-  Conversion conversion(release, path);
-  try {
-    const python::YamlDocument document(is_at_hand ? python::yaml_text(at_hand->text) : read_text(path),
-                                        python::YamlDocuments::kOne, limits::kYamlNodes);
-    const python::YamlObjects objects(document);
-    const python::YamlObject* root = objects.root();
-    if (root != nullptr && root->kind != python::YamlObject::kNone) {
-      if (root->kind != python::YamlObject::kDict) {
-        return refusal("ValueError", kParse, fmt::format("--config: {} holds no options at its top level", path),
-                       line.where[at + 1]);
-      }
-      if (auto refused = conversion.convert(*root)) return refused;
-    }
-  } catch (const python::YamlFault& fault) {
-    const int row = fault.mark.line + 1;
-    auto refused = refusal(fault.exception, kParse,
-                           fmt::format("--config: {}:{}:{}: {}", path, row, fault.mark.column + 1, fault.message),
-                           {.file = path, .line = row, .column = fault.mark.column + 1});
-    refused.warnings.push_back({"ERROR", std::string(kParse), fmt::format("{} cannot be read as YAML", path)});
+  const auto config = config_words(release, path, is_at_hand ? at_hand : nullptr);
+  if (auto refused = config->refused) {
+    if (refused->where.file.empty()) refused->where = line.where[at + 1];  // about the file as a whole
     return refused;
   }
+  std::vector<std::string> words = config->words;
+  std::vector<SourceRange> where = config->where;
   const auto splice = [&](auto& from, auto& into) {
     into.insert(into.end(), std::make_move_iterator(from.begin()),
                 std::make_move_iterator(from.begin() + static_cast<std::ptrdiff_t>(at)));
@@ -272,9 +334,9 @@ std::optional<ParseRefusal> merge_config_file(Release release, CommandLine& line
                 std::make_move_iterator(from.end()));
     from = std::move(into);
   };
-  line.from_config = conversion.words.size();
-  splice(line.words, conversion.words);
-  splice(line.where, conversion.where);
+  line.from_config = words.size();
+  splice(line.words, words);
+  splice(line.where, where);
   return std::nullopt;
 }
 

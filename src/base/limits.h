@@ -56,6 +56,8 @@ inline constexpr std::int64_t kPipelineStages = 16'384;
 inline constexpr std::size_t kConfigBytes = std::size_t{4} << 20U;
 
 inline constexpr std::size_t kConfigWords = 20'000;
+// Words of such files that a run keeps as they were read.
+inline constexpr std::size_t kConfigWordsKept = 2 * kConfigWords;
 
 // What a container, an image or a line of a batch sets: each variable is seen by all behind it. And their text, which
 // grows where one repeats another.
