@@ -255,17 +255,6 @@ Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
 
 namespace {
 
-// Columns of these are no places in bytes for those who count characters.
-std::vector<int> lines_beyond_ascii(std::string_view text) {
-  std::vector<int> out;
-  int line = 1;
-  for (const char c : text) {
-    if (c == '\n') ++line;
-    if (static_cast<unsigned char>(c) > 0x7F && (out.empty() || out.back() != line)) out.push_back(line);
-  }
-  return out;
-}
-
 // --fix puts options back that a comment or a blank cut off from the launch, before anything else is looked at.
 Result<std::vector<std::string>> put_back(const std::string& mended, LaunchInput& input) {
   if (!input.command_is_file) return failure("a command given on the command line cannot be written back");
@@ -315,7 +304,7 @@ report::CheckedLaunch checked_launch(Report report, const LaunchInput& input, Ex
   if (input.command && input.command_is_file) {
     out.file = input.command_name;
     out.title = title_of(*out.read);
-    out.wide_lines = lines_beyond_ascii(*input.command);
+    out.wide_lines = input.command.wide_lines();
   }
   out.exit_status = exit_number(status);
   out.report = std::move(report);

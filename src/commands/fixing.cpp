@@ -109,7 +109,7 @@ Result<std::string> edited_command(const LaunchInput& input, const PreparedLaunc
                                    std::vector<std::string>& argv) {
   std::vector<fix::TextSpan> spans;
   for (const auto& s : prepared.places) spans.push_back({s.begin, s.begin + s.length});
-  auto edited = fix::edit_command(input.command.value_or(""), spans, fix);
+  auto edited = fix::edit_command(*input.command, spans, fix);
   if (!edited) return edited;
   auto launch = changed_launch(input, *edited);
   if (!launch) return failure(std::string(kNotAlone));

@@ -28,7 +28,6 @@
 #include "src/sources/readers/readers.h"
 #include "src/sources/started_command.h"
 #include "src/sources/programs.h"
-#include "src/sources/text_lines.h"
 #include "src/resolve/core/parsed_launch.h"
 #include "src/resolve/core/pipeline.h"
 #include "src/resolve/peer/python_resolver.h"
@@ -238,12 +237,10 @@ Result<Arguments> read_arguments(const LaunchInput& input) {
   if (!out.host.cards) out.host.cards = input.cards;
   out.positions = std::move(launch->positions);
   for (auto& [name, value] : launch->env) out.env.insert_or_assign(name, value);
-  out.source.text = *input.command;
-  out.source.name = input.command_name;
+  out.source.name = input.command_name;  // its text: keep_what_is_shown()
   for (const auto& word : launch->spans) out.source.arguments.push_back({word.begin, word.end - word.begin});
-  const sources::TextLines lines(*input.command);
   for (const auto& note_in_text : launch->notes) {
-    const auto at = lines.at(note_in_text.offset);
+    const auto at = input.command.at(note_in_text.offset);
     out.notes.push_back(note(
         note_in_text.rule, fmt::format("{}:{}:{}: {}", input.command_name, at.line, at.column, note_in_text.message)));
   }
@@ -805,10 +802,10 @@ std::pair<std::size_t, std::size_t> shown_around(std::string_view text, const Ar
 
 // Of the text, only what is ever shown: a file of a thousand launches would be kept a thousand times. Places are those
 // of what is left; lines and columns were counted before.
-void keep_what_is_shown(ArgumentSource& source) {
+void keep_what_is_shown(std::string_view text, ArgumentSource& source) {
   std::vector<std::pair<std::size_t, std::size_t>> parts;
   for (const ArgumentSource::Span& span : source.arguments) {
-    if (span.begin <= source.text.size()) parts.push_back(shown_around(source.text, span));
+    if (span.begin <= text.size()) parts.push_back(shown_around(text, span));
   }
   std::ranges::sort(parts);
   std::vector<std::pair<std::size_t, std::size_t>> apart;
@@ -824,10 +821,10 @@ void keep_what_is_shown(ArgumentSource& source) {
   for (const auto& [begin, end] : apart) {
     if (!starts.empty()) kept += '\n';
     starts.push_back(kept.size());
-    kept.append(source.text, begin, end - begin);
+    kept.append(text, begin, end - begin);
   }
   for (ArgumentSource::Span& span : source.arguments) {
-    if (span.begin > source.text.size()) continue;
+    if (span.begin > text.size()) continue;
     const auto after = std::ranges::upper_bound(apart, span.begin, {}, [](const auto& part) { return part.first; });
     const auto at = static_cast<std::size_t>(after - apart.begin()) - 1;
     span.begin = starts[at] + (span.begin - apart[at].first);
@@ -842,7 +839,8 @@ Result<PreparedLaunch> prepare_launch(const LaunchInput& input) {
   auto launch = input.command ? launch_in(input) : Result<sources::LaunchCommand>();
   auto prepared = input.command && launch ? prepare(of_its_own(input, *launch)) : prepare(input);
   if (prepared) {
-    keep_what_is_shown(prepared->source);
+    const std::string given = input.command ? std::string() : std::move(prepared->source.text);
+    keep_what_is_shown(input.command ? *input.command : given, prepared->source);
     conceal(*prepared);
   }
   return prepared;

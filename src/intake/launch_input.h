@@ -14,13 +14,14 @@
 #include "src/intake/model_options.h"
 #include "src/facts/model_files.h"
 #include "src/sources/launch_command.h"
+#include "src/sources/shared_text.h"
 
 namespace preflight::commands {
 
 struct LaunchInput {
   Release release;
   std::vector<std::string> arguments;  // what stands after `--`
-  std::optional<std::string> command;  // --command: the pasted text
+  sources::SharedText command;         // --command: the pasted text
   std::string command_name = "--command";
   bool command_is_file = false;                   // --command-file: command_name is a path
   std::optional<std::size_t> which_launch;        // of several in `command`; none: there must be one

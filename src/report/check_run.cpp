@@ -83,7 +83,7 @@ Item item_of(const Diagnostic& d, const CheckedLaunch& launch) {
   const bool placed = d.where.line > 0 && !item.file.empty();
   if (placed) {
     item.line = d.where.line;
-    const bool wide = std::ranges::find(launch.wide_lines, item.line) != launch.wide_lines.end();
+    const bool wide = launch.wide_lines && std::ranges::binary_search(*launch.wide_lines, item.line);
     item.column = wide ? 0 : d.where.column;
   } else if (item.file == launch.file) {
     item.line = launch.line;

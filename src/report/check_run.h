@@ -1,6 +1,7 @@
 // What `check` found, of one launch or of every launch in many files, as data that each output format is written from.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,10 +12,11 @@
 namespace preflight::report {
 
 struct CheckedLaunch {
-  std::string title = {};               // "deploy/a.yaml:7 decode", "command line"
-  std::string file = {};                // "" where it stands in none
-  int line = 0;                         // of its first word
-  std::vector<int> wide_lines = {};     // of the file: with other characters than ASCII, where columns are not bytes
+  std::string title = {};  // "deploy/a.yaml:7 decode", "command line"
+  std::string file = {};   // "" where it stands in none
+  int line = 0;            // of its first word
+  std::shared_ptr<const std::vector<int>> wide_lines =
+      {};                               // of the file: with other characters than ASCII, where columns are not bytes
   std::optional<ReadLaunch> read = {};  // of a launch in a file
   std::optional<Report> report = {};    // none: it was not checked
   std::string why = {};                 // it was not; "" where read->unknown tells

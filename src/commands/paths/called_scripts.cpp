@@ -88,11 +88,10 @@ class LaunchesElsewhere {
 
 // A file without launches names servers: what of it no other file runs is told, at the first of these.
 void tell_what_nobody_runs(ReadFile& file, const std::string& own, const LaunchesElsewhere& elsewhere) {
-  const sources::TextLines lines(file.text);
   bool all_run = true;
   bool any_runs = false;
-  for (const sources::NamedServer& one : sources::servers_named_in(file.text)) {
-    const sources::LineColumn at = lines.at(one.at);
+  for (const sources::NamedServer& one : sources::servers_named_in(*file.text)) {
+    const sources::LineColumn at = file.text.at(one.at);
     const bool runs = elsewhere.lead_to_line(at.line, file, own);
     any_runs = any_runs || runs;
     if (runs || one.in_passing || !all_run) continue;

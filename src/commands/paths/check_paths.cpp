@@ -16,7 +16,6 @@
 #include "src/report/complaint.h"
 #include "src/report/launches_report.h"
 #include "src/report/print.h"
-#include "src/sources/text_lines.h"
 
 namespace preflight::commands {
 namespace {
@@ -186,11 +185,10 @@ std::string without_secrets(const std::string& message) {
 }
 
 // What was said on the way to a launch: what else the text names, and is not looked at.
-std::vector<report::ReadNote> notes_of(const sources::LaunchCommand& launch, const std::string& text) {
+std::vector<report::ReadNote> notes_of(const sources::LaunchCommand& launch, const sources::SharedText& text) {
   std::vector<report::ReadNote> out;
-  const sources::TextLines lines(text);
   for (const sources::ShellNote& note : launch.notes) {
-    const sources::LineColumn at = lines.at(note.offset);
+    const sources::LineColumn at = text.at(note.offset);
     out.push_back({note.rule, {without_secrets(note.message), at.line, at.column}});
   }
   return out;

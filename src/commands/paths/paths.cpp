@@ -139,14 +139,14 @@ Result<bool> take_text(ReadFile& file) {
     return true;
   }
   file.text = std::move(*text);
-  return file.named || may_hold_a_launch(file.text);
+  return file.named || may_hold_a_launch(*file.text);
 }
 
 // What its text starts.
 void take_launches(ReadFile& file, const sources::Variables& variables) {
   const bool input = file.name == "-";
   if (input) file.name = "standard input";
-  auto launches = sources::read_launches(file.text, variables, input ? "" : file.name, &file.none);
+  auto launches = sources::read_launches(*file.text, variables, input ? "" : file.name, &file.none);
   if (launches) {
     file.launches = std::move(*launches);
   } else {
@@ -163,8 +163,8 @@ class QuietFiles {
  public:
   void add(ReadFile&& file) {
     forget_read(file.name);
-    std::set<std::string> scripts = scripts_named_in(file.text);
-    file.text.clear();
+    std::set<std::string> scripts = scripts_named_in(*file.text);
+    file.text = {};
     if (!scripts.empty()) files_.emplace_back(std::move(file), std::move(scripts));
   }
 
@@ -246,7 +246,7 @@ void leave_out_doubles(std::vector<ReadFile>& files) {
 
 std::vector<SettingsText> texts_of(const std::vector<ReadFile>& files) {
   std::vector<SettingsText> out;
-  for (const ReadFile& file : files) out.push_back({file.text, file.name == "standard input" ? "" : file.name});
+  for (const ReadFile& file : files) out.push_back({*file.text, file.name == "standard input" ? "" : file.name});
   return out;
 }
 
@@ -270,7 +270,7 @@ Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& paths, 
     const auto taken = read ? take_text(file) : Result<bool>(true);
     if (!taken) return tl::make_unexpected(taken.error());
     if (*taken && read && file.why_none.empty()) take_launches(file, variables);
-    if (!file.launches.empty()) keep_secrets_of(file.text);
+    if (!file.launches.empty()) keep_secrets_of(*file.text);
     *taken ? out.push_back(std::move(file)) : quiet.add(std::move(file));
   }
   quiet.join(out, variables);

@@ -16,7 +16,7 @@ struct ReadFile {
   std::string name;
   bool named = false;     // by the user, not found in a directory
   std::size_t place = 0;  // among all that the paths name
-  std::string text;
+  sources::SharedText text;
   std::vector<sources::LaunchCommand> launches;
   std::string why_none;                                 // where there are none
   sources::NoLaunch none = sources::NoLaunch::kUnread;  // and what it is then
