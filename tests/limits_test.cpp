@@ -647,6 +647,30 @@ TEST(Limits, HeadersOfGguf) {
                  "num_attention_heads is 0: no model has that");
 }
 
+// A --config file is read once, however many launches share it.
+TEST(Limits, LaunchesThatShareALongFileOfOptions) {
+  const TemporaryDirectory dir;
+  const std::string options = dir.file("long.yaml", many(40'000, [](int i) { return fmt::format("k{}: 1\n", i); }));
+  const std::string launches = many(800, [&](int i) {
+    return fmt::format("python -m sglang.launch_server --config {} --port {}\n", options, i + 1000);
+  });
+  expect_bounded("check --no-kernel " + dir.file("a.sh", launches), "more words than any launch has");
+}
+
+// The launches of a file and what is tried of them share one budget, and who got none is told.
+TEST(Limits, LaunchesOfAFileThatFail) {
+  const TemporaryDirectory dir;
+  const auto launches = [&](int count) {
+    return dir.file("a.sh", many(count, [](int i) {
+                      return fmt::format("python -m sglang.launch_server --model-path Qwen/Qwen3-8B --tp 3 --port {}\n",
+                                         i + 1000);
+                    }));
+  };
+  expect_bounded("check --no-kernel " + launches(900), "1500 for the launches of a file with what is tried of them");
+  const ToolRun few = run_tool({"check", "--no-kernel", launches(3)});
+  EXPECT_EQ(few.err.find("were not tried"), std::string::npos) << few.err;
+}
+
 // A try of a launch of many words takes longer than others, and counts as several.
 TEST(Limits, BatchesOfLongLaunchesThatFail) {
   const TemporaryDirectory dir;

@@ -91,6 +91,8 @@ inline constexpr std::size_t kFixWords = 1'000;
 // lines of a batch together have more, each as many as a run of its own; so many take one to three seconds. Equal lines
 // are tried once: so many different ones are kept in mind. A launch of many words counts as several.
 inline constexpr std::size_t kTries = 5'000;
+// Launches of one file and what is tried of them together: each costs about the same, and no file may take long.
+inline constexpr std::size_t kFileTries = 1'500;
 inline constexpr std::size_t kBatchTries = 20'000;
 inline constexpr std::size_t kWordsOfATry = 50;  // more than launches have: each so many count once more
 inline constexpr std::size_t kBatchAnswers = 256;

@@ -315,7 +315,8 @@ void sort_in(Diagnostic d, fix::Trial& trial) {
 
 FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules, Tries& tries, const Told& told) {
   if (tries.left == 0)
-    return {.none_because = "not searched: the launches before this one took all tries of a run; check it by itself"};
+    return {.none_because =
+                "not searched: other launches took all tries of its file or of the run; check it by itself"};
   CheckOptions quick = rules;
   quick.changes = true;
   quick.log_lines = false;

@@ -20,6 +20,7 @@ struct Tries {
   std::size_t most = limits::kTries;
   std::size_t left = most;
   std::size_t launches = 0;  // for which there were none left
+  bool by_file = false;      // a file has its share of them
 };
 
 // Makes of findings what is told of them: without those that are ignored, with a policy's severities. What nobody is

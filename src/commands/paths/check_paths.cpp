@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
 #include "src/commands/check_outputs.h"
 #include "src/commands/commands.h"
 #include "src/commands/nodes/server_pairs.h"
@@ -61,7 +62,7 @@ class PathCheck {
         std::ranges::count_if(files, [](const ReadFile& file) { return !file.tells_nothing(); }));
     for (const ReadFile& file : files) {
       if (file.launches.empty()) skip(file);
-      for (std::size_t i = 0; i < file.launches.size(); ++i) one(file, i);
+      all_of(file);
     }
     together();
     if (run_.launches.empty()) nothing_found(paths);
@@ -72,6 +73,17 @@ class PathCheck {
   }
 
  private:
+  // A file has no more tries than its launches leave it: what it may not have is set aside for the others meanwhile.
+  void all_of(const ReadFile& file) {
+    Tries& tries = *command_.tries;
+    tries.by_file = true;
+    const std::size_t share = limits::kFileTries - std::min(limits::kFileTries, file.launches.size());
+    const std::size_t aside = tries.left - std::min(tries.left, share);
+    tries.left -= aside;
+    for (std::size_t i = 0; i < file.launches.size(); ++i) one(file, i);
+    tries.left += aside;
+  }
+
   void skip(const ReadFile& file) {
     if (file.tells_nothing()) return;
     run_.skipped.push_back({file.name, file.why_none, file.named, file.unread()});
