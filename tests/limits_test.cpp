@@ -493,7 +493,8 @@ TEST(Limits, OursAreNotToldAsSglangs) {
 TEST(Limits, LaunchesThatFailOneByOne) {
   const TemporaryDirectory dir;
   const std::string script = many(999, [](int i) { return fmt::format("{} --tp 3 --port {}\n", kServe, 3000 + i); });
-  expect_bounded("check --no-kernel " + dir.file("run.sh", script), "remedies of the last");
+  expect_bounded("check --no-kernel " + dir.file("run.sh", script),
+                 "1500 for the launches of a file with what is tried of them");
   expect_bounded(
       "launches " + dir.file("many.json", "{\"configurations\": [" +
                                               many(8'000,
@@ -654,7 +655,7 @@ TEST(Limits, LaunchesThatShareALongFileOfOptions) {
   const std::string launches = many(800, [&](int i) {
     return fmt::format("python -m sglang.launch_server --config {} --port {}\n", options, i + 1000);
   });
-  expect_bounded("check --no-kernel " + dir.file("a.sh", launches), "more words than any launch has");
+  expect_bounded("check --no-kernel " + dir.file("a.sh", launches), "more entries than any launch has");
 }
 
 // The launches of a file and what is tried of them share one budget, and who got none is told.

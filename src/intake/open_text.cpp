@@ -61,9 +61,8 @@ constexpr auto kUsual = std::to_array<std::string_view>(
      "default", "localhost", "login", "workflow", "dispatch", "event", "system", "production", "staging", "develop",
      // of the sentences that say when a launch runs
      "line", "loop", "turn", "where", "what", "stands", "front", "fails", "unless", "script", "ends", "another",
-     "program", "takes", "place", "function", "returns", "holds", "leader", "behind", "router", "once", "each", "lacks",
-     "execute", "chmod", "worker", "dynamo", "left", "cell", "which", "understood", "notebook", "started", "rules",
-     "only", "except",
+     "program", "takes", "place", "function", "returns", "holds", "leader", "behind", "router", "once", "each",
+     "worker", "dynamo", "left", "cell", "which", "understood", "notebook", "started", "rules", "only", "except",
      // of the sentences that ask for what another tool makes
      "kustomize", "helm", "build", "config", "console", "plan", "recipe", "step",
      // of what asks for an address, the nodes of a job, the memory of a card

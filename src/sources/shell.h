@@ -104,7 +104,6 @@ struct ShellCommand {
   std::size_t end = 0;                      // behind its last word
   std::optional<FileLines> stands_in = {};  // another file than the pasted text: one that it runs or sources
   std::string folder = {};                  // that it runs in, from the root, where that is known
-  std::string unless = {};                  // why it may not run, whatever the script does
 };
 
 struct ShellNote {

@@ -246,7 +246,6 @@ std::string ShellEvaluator::when_now(const ShellCommand& command) const {
     if (++told > kMost) break;
     out += (out.empty() ? "" : "; ") + what;
   }
-  if (!command.unless.empty()) out += (out.empty() ? "" : "; ") + command.unless;
   return out;
 }
 

@@ -310,7 +310,6 @@ class ShellEvaluator {
   void run_beside(ShellCommand& command);
   void find_on_path(ShellCommand& command) const;
   [[nodiscard]] std::string folder_now() const;
-  [[nodiscard]] std::string why_not_executable(const std::string& path) const;
   void note_touched(const ShellCommand& command, const Node& node);
   [[nodiscard]] bool is_touched(const std::string& path) const;
   static bool may_be(std::string_view written, std::string_view name);

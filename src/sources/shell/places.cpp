@@ -367,8 +367,6 @@ void ShellEvaluator::note_touched(const ShellCommand& command, const Node& node)
       state_.touched.insert(name_of(expand_single(r.target).text));
   }
   const std::string_view program = base_name(command.words.front().text);
-  for (std::size_t i = 1; program == "chmod" && i < command.words.size(); ++i)
-    state_.executable.insert(name_of(command.words[i].text));
   const bool edits = program == "sed" && std::ranges::any_of(command.words, [](const ShellWord& w) {
                        return w.text.starts_with("-") && w.text.find('i') != std::string::npos;
                      });
@@ -536,20 +534,6 @@ void ShellEvaluator::find_on_path(ShellCommand& command) const {
   }
 }
 
-// Why a file that is run by its name may not run: it lacks the bit for it, and no chmod of the script was given it.
-std::string ShellEvaluator::why_not_executable(const std::string& path) const {
-  std::error_code error;
-  constexpr fs::perms kAny = fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec;
-  const fs::file_status status = fs::status(path, error);
-  if (error || (status.permissions() & kAny) != fs::perms::none) return {};
-  const std::string name = name_of(path);
-  const bool changed = std::ranges::any_of(state_.executable, [&](const std::string& one) {
-    return may_be(one, name) || fnmatch(one.c_str(), name.c_str(), 0) == 0;
-  });
-  if (changed) return {};
-  return fmt::format("unless {} lacks its execute bit where started (chmod +x)", path);
-}
-
 // The folder that `env -C` runs a program in.
 static bool changes_folder(const std::vector<ShellWord>& words, std::size_t program) {
   bool env = false;
@@ -599,7 +583,6 @@ void ShellEvaluator::run_beside(ShellCommand& command) {
            command.begin);
     return;
   }
-  if (by_name) command.unless = why_not_executable(path);
   ShellText name = unknown_text(path, command.words[*at].begin);
   name.unknowns.front().place = Unknown::Place::kFile;
   name.unknowns.front().path = path;

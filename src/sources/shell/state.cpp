@@ -13,7 +13,7 @@ bool operator==(const ShellValue& a, const ShellValue& b) {
 
 std::size_t ShellState::size() const {
   return variables.size() + exported_names.size() + functions.size() + files.size() + touched.size() + written.size() +
-         executable.size() + arguments.size() + may_end.size();
+         arguments.size() + may_end.size();
 }
 
 const ShellValue* ShellState::find(const std::string& name) const {
@@ -36,7 +36,6 @@ ShellState ShellState::after_a_turn(const ShellState& turn) const {
   out.counted.insert(turn.counted.begin(), turn.counted.end());
   out.touched.insert(turn.touched.begin(), turn.touched.end());
   out.written.insert(turn.written.begin(), turn.written.end());
-  out.executable.insert(turn.executable.begin(), turn.executable.end());
   std::erase_if(out.files, [&](const auto& file) {
     const auto it = turn.files.find(file.first);
     return it == turn.files.end() || !same_text(it->second, file.second);
@@ -150,7 +149,6 @@ ShellState joined(const ShellState& a, const ShellState& b,
   out.counted.insert(b.counted.begin(), b.counted.end());
   out.touched.insert(b.touched.begin(), b.touched.end());
   out.written.insert(b.written.begin(), b.written.end());
-  out.executable.insert(b.executable.begin(), b.executable.end());
   out.exported_names.insert(b.exported_names.begin(), b.exported_names.end());
   if (!out.others) out.others = b.others;
   out.exports_all = a.exports_all || b.exports_all;

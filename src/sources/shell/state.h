@@ -47,7 +47,6 @@ struct ShellState {
   std::map<std::string, ShellText> files = {};  // that here-documents wrote
   std::set<std::string> touched = {};           // names of files that a command may have written
   std::set<std::string> written = {};           // paths of files that a command wrote
-  std::set<std::string> executable = {};        // names of files that chmod was given
   std::vector<ShellText> arguments = {};        // $1, $2, …
   bool arguments_known = false;
   bool arguments_of_start = true;                  // those that the script was started with, as they came
