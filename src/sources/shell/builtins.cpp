@@ -149,10 +149,13 @@ void ShellEvaluator::remember(const std::string& name, ShellValue value, bool ex
   if (state_.variables[name].attribute == "-n") taint("a reference (declare -n) sets", 0);
   if (const ShellValue* list = state_.find(name); list != nullptr && list->is_array && !value.is_array) {
     spend(list->items.size());  // which are copied
-    ShellText first = list->open ? unknown_text(fmt::format("what of {} an assignment leaves is not followed", name), 0)
-                                 : std::move(value.text);
-    value = list->open ? ShellValue{.text = std::move(first)} : *list;
-    if (value.is_array) put_item(value, "0", std::move(first));
+    if (list->open) {
+      value = {.text = unknown_text(fmt::format("what of {} an assignment leaves is not followed", name), 0)};
+    } else {
+      ShellText first = std::move(value.text);
+      value = *list;
+      put_item(value, "0", std::move(first));
+    }
   }
   if (!has_plain_values(name)) value = as_declared(name, std::move(value));
   ShellVariable& variable = state_.variables[name];
