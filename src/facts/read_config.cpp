@@ -355,7 +355,12 @@ class Reader {
   }
 
   HfConfigPtr reload(const HfConfigPtr& config) const {
-    const std::string model = text_field(field(dict_, "auto_map"), "AutoModel");
+    const Value map = field(dict_, "auto_map");
+    if (map.truthy() && !map.is_dict()) {
+      raise(RF::kOther, "AttributeError", "_is_deepseek_ocr_model",
+            "auto_map in config.json is no object: " + map.repr());
+    }
+    const std::string model = text_field(map, "AutoModel");
     const bool ocr = model == "modeling_deepseekocr.DeepseekOCRForCausalLM";
     const bool ocr2 = model == "modeling_deepseekocr2.DeepseekOCR2ForCausalLM";
     std::string type = config->get("model_type").is_string() ? config->get("model_type").as_string() : std::string();
