@@ -1,6 +1,5 @@
 // Source: srt/server_args_config_parser.py (0.5.13), srt/utils/server_args_config_parser.py (0.5.23).
 // Tested by tests/args_config_test.cpp.
-#include "src/base/limits.h"
 #include "src/args/config_file.h"
 
 #include <sys/stat.h>
@@ -9,11 +8,11 @@
 #include <cerrno>
 #include <fstream>
 #include <iterator>
-#include <ctime>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <variant>
 
@@ -23,6 +22,8 @@
 #include "src/python/text.h"
 #include "src/python/yaml_objects.h"
 #include "src/base/ascii_case.h"
+#include "src/base/file_state.h"
+#include "src/base/limits.h"
 #include "src/base/read_text.h"
 
 namespace preflight::args {
@@ -264,31 +265,15 @@ ConfigWords read_config(Release release, const std::string& path, const ConfigTe
   return out;
 }
 
-// Which file it is, and as it is now; none of what may say something else each time it is read, or was written so short
-// a while ago that the clock of the disk might not tell it from what is written next.
-std::optional<std::string> state_of(const std::string& path) {
-  constexpr std::int64_t kSettled = 100'000'000;  // nanoseconds
-  constexpr std::int64_t kSecond = 1'000'000'000;
-  struct stat s {};
-  timespec now{};
-  if (stat(path.c_str(), &s) != 0 || !S_ISREG(s.st_mode) || s.st_size == 0) return std::nullopt;
-  if (clock_gettime(CLOCK_REALTIME, &now) != 0) return std::nullopt;
-  for (const timespec& at : {s.st_mtim, s.st_ctim}) {
-    if ((now.tv_sec - at.tv_sec) * kSecond + now.tv_nsec - at.tv_nsec < kSettled) return std::nullopt;
-  }
-  return fmt::format("{} {} {} {}.{} {}.{}", s.st_dev, s.st_ino, s.st_size, s.st_mtim.tv_sec, s.st_mtim.tv_nsec,
-                     s.st_ctim.tv_sec, s.st_ctim.tv_nsec);
-}
-
 // A launch's file is asked for by its parser, its model and what is hidden of it, and by each try of a search; the
 // launches of a folder may share one.
 std::shared_ptr<const ConfigWords> config_words(Release release, const std::string& path, const ConfigText* given) {
   const auto read = [&] { return std::make_shared<const ConfigWords>(read_config(release, path, given)); };
-  const auto state = given != nullptr ? std::nullopt : state_of(path);
+  const auto state = given != nullptr ? std::nullopt : settled_state(path);
   if (!state) return read();
-  thread_local std::map<std::string, std::shared_ptr<const ConfigWords>> kept;
+  thread_local std::map<std::tuple<FileState, Release, std::string>, std::shared_ptr<const ConfigWords>> kept;
   thread_local std::size_t words = 0;  // of all that are kept
-  const std::string key = fmt::format("{} {} {}", release.text(), *state, path);
+  const std::tuple key(*state, release, path);
   if (const auto it = kept.find(key); it != kept.end()) return it->second;
   auto made = read();
   words += made->words.size() + 1;

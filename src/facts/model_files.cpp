@@ -1,16 +1,14 @@
 // Reading config.json. Tested by tests/facts_model_test.cpp.
 #include "src/facts/model_files.h"
 
-#include <sys/stat.h>
-
 #include <filesystem>
 #include <mutex>
-#include <tuple>
 
 #include "src/facts/gguf/gguf_file.h"
 #include "src/facts/known_models.h"
 #include "src/facts/model_cache.h"
 #include "src/facts/stored_as.h"
+#include "src/base/file_state.h"
 #include "src/base/limits.h"
 #include "src/base/read_text.h"
 
@@ -34,15 +32,6 @@ bool has_file_like(const std::string& directory, const std::string& prefix, cons
   return false;
 }
 
-// What tells one state of a file from another, whatever name it has here or there.
-using FileState = std::tuple<dev_t, ino_t, off_t, std::int64_t, std::int64_t>;
-
-std::optional<FileState> state_of(const std::string& file) {
-  struct stat status {};
-  if (stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  return FileState(status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
-}
-
 using ReadJson = Result<std::shared_ptr<const Value>>;
 
 ReadJson parsed_json(const std::string& file) {
@@ -58,12 +47,12 @@ ReadJson json_of(const std::string& file) {
   static std::mutex guard;
   static std::map<FileState, ReadJson> kept;
   static std::size_t bytes = 0;
-  const auto state = state_of(file);
+  const auto state = settled_state(file);
   if (!state) return parsed_json(file);
   const std::scoped_lock lock(guard);
   auto known = kept.find(*state);
   if (known == kept.end()) {
-    const auto size = static_cast<std::size_t>(std::get<2>(*state));
+    const auto size = static_cast<std::size_t>(state->size);
     if (bytes + size > limits::kModelTextKept || kept.size() >= kMostKept) {
       kept.clear();
       bytes = 0;

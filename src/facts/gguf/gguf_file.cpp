@@ -15,10 +15,9 @@
 #include <unordered_set>
 #include <utility>
 
-#include <sys/stat.h>
-
 #include <fmt/format.h>
 
+#include "src/base/file_state.h"
 #include "src/base/limits.h"
 #include "src/base/read_text.h"
 #include "src/python/text.h"
@@ -264,24 +263,6 @@ class Reader {
   GgufFile file_;
 };
 
-// What tells one state of a file from another, whatever name it has here or there.
-struct FileState {
-  GgufReaders readers;
-  dev_t device;
-  ino_t inode;
-  off_t size;
-  std::int64_t seconds;
-  std::int64_t nanoseconds;
-  bool operator==(const FileState&) const = default;
-};
-
-std::optional<FileState> state_of(const std::string& path, GgufReaders readers) {
-  struct stat status {};
-  if (stat(path.c_str(), &status) != 0) return std::nullopt;
-  return FileState{readers,        status.st_dev,         status.st_ino,
-                   status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
-}
-
 }  // namespace
 
 std::string without_end_slashes(std::string path) {
@@ -306,10 +287,11 @@ namespace {
 // Faults do not name the file.
 ReadGguf kept_gguf(const std::string& path, GgufReaders readers) {
   static std::mutex guard;
-  static std::deque<std::pair<FileState, ReadGguf>> kept;  // the newest in front
-  const auto state = state_of(path, readers);
+  static std::deque<std::pair<std::pair<FileState, GgufReaders>, ReadGguf>> kept;  // the newest in front
+  const auto state = settled_state(path);
   const std::lock_guard lock(guard);
-  const auto known = std::ranges::find_if(kept, [&](const auto& one) { return state && one.first == *state; });
+  const auto known =
+      std::ranges::find_if(kept, [&](const auto& one) { return state && one.first == std::pair(*state, readers); });
   if (known != kept.end()) return known->second;
   ReadGguf read;
   try {
@@ -320,7 +302,7 @@ ReadGguf kept_gguf(const std::string& path, GgufReaders readers) {
   } catch (GgufFault& fault) {
     read = tl::make_unexpected(std::move(fault));
   }
-  if (state) kept.emplace_front(*state, read);
+  if (state) kept.emplace_front(std::pair(*state, readers), read);
   if (kept.size() > limits::kGgufHeaders) kept.pop_back();
   return read;
 }
