@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -23,6 +22,7 @@
 #include "src/facts/hub_name.h"
 #include "src/facts/gguf/gguf_file.h"
 #include "src/base/read_text.h"
+#include "src/base/remembered.h"
 #include "src/base/shell_words.h"
 #include "src/sources/image_tag.h"
 #include "src/sources/readers/readers.h"
@@ -301,12 +301,13 @@ std::optional<Error> over_our_limit(const ParseOutcome& parsed) {
 
 // Each launch of a run, and each try of a search, asks the same of the same configurations.
 const std::optional<std::string>& absurd_in(const Value& config) {
+  struct Question {
+    Value config;
+    bool operator==(const Question& other) const { return config.identical(other.config); }
+  };
   constexpr std::size_t kKept = 8;
-  thread_local std::deque<std::pair<Value, std::optional<std::string>>> known;
-  const auto it = std::ranges::find_if(known, [&](const auto& one) { return one.first.identical(config); });
-  if (it != known.end()) return it->second;
-  if (known.size() >= kKept) known.pop_back();
-  return known.emplace_front(config, facts::absurd_part(config)).second;
+  thread_local NewestRemembered<Question, std::optional<std::string>> known(kKept);
+  return known.of({config}, [&] { return facts::absurd_part(config); });
 }
 
 std::optional<Error> absurd_part(const Value& config, const std::string& path) {

@@ -3,16 +3,15 @@
 // configuration, have no answer kept. Tested by tests/stored_weights_test.cpp.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "preflight/facts.h"
+#include "src/base/remembered.h"
 #include "src/facts/weight_files.h"
 
 namespace preflight::plan {
@@ -22,19 +21,24 @@ namespace preflight::plan {
 struct ModelIdentity {
   explicit ModelIdentity(const ModelFacts& m)
       : config(m.hf_config),
+        text_config(m.hf_text_config),
         quant_config(m.quant_config),
         quantization(m.quantization),
         dtype(m.dtype),
         numbers{m.num_hidden_layers, m.num_attention_heads, m.num_key_value_heads,   m.hidden_size,
                 m.head_dim,          m.vocab_size,          m.is_draft_model ? 1 : 0},
         architectures(m.architectures) {}
-  [[nodiscard]] bool is(const ModelIdentity& other) const {
-    return config.is_dict() && &config.as_dict() == &other.config.as_dict() && quantization == other.quantization &&
-           dtype == other.dtype && numbers == other.numbers && architectures == other.architectures &&
-           quant_config.identical(other.quant_config);
+  bool operator==(const ModelIdentity& other) const {
+    return is_one(config, other.config) && is_one(text_config, other.text_config) &&
+           quantization == other.quantization && dtype == other.dtype && numbers == other.numbers &&
+           architectures == other.architectures && quant_config.identical(other.quant_config);
+  }
+  static bool is_one(const Value& a, const Value& b) {
+    return a.is_dict() && b.is_dict() ? &a.as_dict() == &b.as_dict() : a.identical(b);
   }
 
   Value config;
+  Value text_config;
   Value quant_config;
   std::optional<std::string> quantization;
   std::string dtype;
@@ -60,24 +64,17 @@ class KeptAnswers {
   template <class Ask>
   Answer kept_of(const ModelFacts& model, std::uint64_t files, const Rest& rest, const Ask& ask) {
     if (!model.hf_config.is_dict()) return ask();
-    const ModelIdentity identity(model);
-    const auto known = std::ranges::find_if(
-        kept_, [&](const Kept& one) { return one.files == files && one.rest == rest && one.model.is(identity); });
-    if (known != kept_.end()) return known->answer;
-    Answer answer = ask();
-    if (kept_.size() >= kMost) kept_.pop_back();
-    kept_.push_front({files, rest, identity, answer});
-    return answer;
+    return known_.of({files, rest, ModelIdentity(model)}, ask);
   }
 
   static constexpr std::size_t kMost = 128;
-  struct Kept {
+  struct Question {
     std::uint64_t files;
     Rest rest;
     ModelIdentity model;
-    Answer answer;
+    bool operator==(const Question&) const = default;
   };
-  std::deque<Kept> kept_;
+  NewestRemembered<Question, Answer> known_{kMost};
 };
 
 }  // namespace preflight::plan

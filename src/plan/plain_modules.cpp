@@ -4,13 +4,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "src/base/limits.h"
+#include "src/base/remembered.h"
 #include "src/facts/described_form.h"
 
 namespace preflight::plan {
@@ -187,25 +188,20 @@ std::size_t NamePattern::size() const {
 }
 
 std::shared_ptr<const PlainModules> plain_modules_of(const ModelFacts& model) {
-  struct Kept {
+  struct Question {
     std::optional<std::string> method;
+    std::int64_t layers;
     Value form;
     Value config;
-    std::int64_t layers;
-    std::shared_ptr<const PlainModules> modules;
+    bool operator==(const Question& other) const {
+      return method == other.method && layers == other.layers && form.identical(other.form) &&
+             config.identical(other.config);
+    }
   };
   constexpr std::size_t kKept = 4;
-  thread_local std::deque<Kept> kept;
-  const Value& form = described_form(model);
-  const auto known = std::ranges::find_if(kept, [&](const Kept& one) {
-    return one.method == model.quantization && one.layers == model.num_hidden_layers && one.form.identical(form) &&
-           one.config.identical(model.hf_quant_config);
-  });
-  if (known != kept.end()) return known->modules;
-  if (kept.size() >= kKept) kept.pop_back();
-  auto modules = std::make_shared<const PlainModules>(model);
-  kept.push_front({model.quantization, form, model.hf_quant_config, model.num_hidden_layers, modules});
-  return modules;
+  thread_local NewestRemembered<Question, std::shared_ptr<const PlainModules>> known(kKept);
+  return known.of({model.quantization, model.num_hidden_layers, described_form(model), model.hf_quant_config},
+                  [&] { return std::make_shared<const PlainModules>(model); });
 }
 
 PlainModules::PlainModules(const ModelFacts& model) {

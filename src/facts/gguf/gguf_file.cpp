@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
@@ -20,6 +20,7 @@
 #include "src/base/file_state.h"
 #include "src/base/limits.h"
 #include "src/base/read_text.h"
+#include "src/base/remembered.h"
 #include "src/python/text.h"
 
 namespace preflight::facts {
@@ -285,26 +286,24 @@ bool is_gguf_file(const std::string& given) {
 namespace {
 
 // Faults do not name the file.
-ReadGguf kept_gguf(const std::string& path, GgufReaders readers) {
-  static std::mutex guard;
-  static std::deque<std::pair<std::pair<FileState, GgufReaders>, ReadGguf>> kept;  // the newest in front
-  const auto state = settled_state(path);
-  const std::lock_guard lock(guard);
-  const auto known =
-      std::ranges::find_if(kept, [&](const auto& one) { return state && one.first == std::pair(*state, readers); });
-  if (known != kept.end()) return known->second;
-  ReadGguf read;
+ReadGguf parsed_gguf(const std::string& path, GgufReaders readers) {
   try {
     Reader reader(path, readers);
     GgufFile file = reader.read();
     file.repeated = std::move(reader.repeated);
-    read = std::make_shared<const GgufFile>(std::move(file));
+    return std::make_shared<const GgufFile>(std::move(file));
   } catch (GgufFault& fault) {
-    read = tl::make_unexpected(std::move(fault));
+    return tl::make_unexpected(std::move(fault));
   }
-  if (state) kept.emplace_front(std::pair(*state, readers), read);
-  if (kept.size() > limits::kGgufHeaders) kept.pop_back();
-  return read;
+}
+
+ReadGguf kept_gguf(const std::string& path, GgufReaders readers) {
+  static std::mutex guard;
+  static NewestRemembered<std::pair<FileState, GgufReaders>, ReadGguf> known(limits::kGgufHeaders);
+  const auto state = settled_state(path);
+  if (!state) return parsed_gguf(path, readers);
+  const std::lock_guard lock(guard);
+  return known.of({*state, readers}, [&] { return parsed_gguf(path, readers); });
 }
 
 }  // namespace
