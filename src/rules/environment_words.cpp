@@ -55,8 +55,7 @@ struct WordReader {
   Words words;
   std::string_view then;                       // where it goes on: what is done instead
   bool (*ends)(const LaunchFacts&) = nullptr;  // launches whose server ends with another word, at `then`
-  Release since = v0_5(11);
-  Release until = kNotFixed;
+  Release since = v0_5(11);                    // until the next row of the name
   Case how = Case::kExact;
 };
 constexpr WordReader kWordReaders[] = {
@@ -64,28 +63,28 @@ constexpr WordReader kWordReaders[] = {
     {"SGLANG_MAMBA_SSM_DTYPE", kFloats, "the model's own type is taken, float32 where it names none"},
     {"SGLANG_MOONCAKE_CUSTOM_MEM_POOL", kPools, "no pool of that kind is made"},
     {"SGLANG_RESIZE_RESAMPLE", kFilters, "the default filter is taken"},
-    {"SGLANG_HUGEPAGE_SIZE", kHugePages, "pages of the usual size are taken", nullptr, v0_5(13), kNotFixed, Case::kAny},
+    {"SGLANG_HUGEPAGE_SIZE", kHugePages, "pages of the usual size are taken", nullptr, v0_5(13), Case::kAny},
     {"SGLANG_EXA_SEARCH_TYPE", kSearches, "auto is taken", nullptr, v0_5(15)},
-    {"SGLANG_PREFILL_TILE_BUDGET_MODE", kBudgets, "compact is taken", nullptr, v0_5(18), kNotFixed, Case::kAny},
+    {"SGLANG_PREFILL_TILE_BUDGET_MODE", kBudgets, "compact is taken", nullptr, v0_5(18), Case::kAny},
     {"SGLANG_UNIFIED_RADIX_TREE_CORE_BACKEND", kTreeCores, "ValueError unless an installed plugin registers it",
      nullptr, v0_5(19)},
-    {"SGLANG_ROLE_NAMESPACES", kRoleModes, "runtime_context.py", always, v0_5(17), kNotFixed, Case::kAny},
-    {"SGLANG_ENCODER_MM_RECEIVER_MODE", kTransports, "disaggregation/encode_receiver.py", asks_an_encoder, v0_5(11),
-     v0_5(19)},
+    {"SGLANG_ROLE_NAMESPACES", kRoleModes, "runtime_context.py", always, v0_5(17), Case::kAny},
+    {"SGLANG_ENCODER_MM_RECEIVER_MODE", kTransports, "disaggregation/encode_receiver.py", asks_an_encoder, v0_5(11)},
     {"SGLANG_ENCODER_MM_RECEIVER_MODE", kTransports, "disaggregation/encoder/receiver.py", asks_an_encoder, v0_5(19)},
     {"SGLANG_SIMULATE_ACC_METHOD", kMethods, "speculative/spec_utils.py", simulates},
     {"SGLANG_SIMULATE_ACC_TOKEN_MODE", kTokenModes, "speculative/eagle_utils.py", simulates, v0_5(15)},
-    {"SGLANG_FORCE_FUSED_OP_BACKEND", kKernels18, "kernels/fused_op.py", generates, v0_5(18), v0_5(19)},
-    {"SGLANG_FORCE_FUSED_OP_BACKEND", kKernels19, "kernels/fused_op.py", generates, v0_5(19), v0_5(20)},
-    {"SGLANG_FORCE_FUSED_OP_BACKEND", kKernels20, "kernels/fused_op.py", generates, v0_5(20), v0_5(23)},
+    {"SGLANG_FORCE_FUSED_OP_BACKEND", kKernels18, "kernels/fused_op.py", generates, v0_5(18)},
+    {"SGLANG_FORCE_FUSED_OP_BACKEND", kKernels19, "kernels/fused_op.py", generates, v0_5(19)},
+    {"SGLANG_FORCE_FUSED_OP_BACKEND", kKernels20, "kernels/fused_op.py", generates, v0_5(20)},
     {"SGLANG_FORCE_FUSED_OP_BACKEND", kKernels, "kernels/fused_op.py", generates, v0_5(23)},
 };
 
 const WordReader* reader_of(Release release, const std::string& name) {
-  const auto* found = std::ranges::find_if(kWordReaders, [&](const WordReader& reader) {
-    return reader.name == name && reader.since <= release && release < reader.until;
-  });
-  return found == std::end(kWordReaders) ? nullptr : found;
+  const WordReader* newest = nullptr;
+  for (const WordReader& reader : kWordReaders) {
+    if (reader.name == name && reader.since <= release) newest = &reader;
+  }
+  return newest;
 }
 
 bool knows(const WordReader& reader, const std::string& value) {
