@@ -112,7 +112,8 @@ struct Runner {
   std::string_view name;
   std::string_view ends;
   bool gated_alone = false;  // experts without a gate are left as they are
-  // Before 0.5.19, without the switch: from this release on the layer wants the weights on a runner of that name.
+  // Off the kernel package, which from 0.5.19 on is for every other name: since this release the layer wants the
+  // weights on a runner of that name.
   std::optional<Release> not_triton = {};
 };
 constexpr std::string_view kNotTriton =
@@ -136,7 +137,7 @@ std::optional<Finding> prepared_for_others(const LaunchFacts& f) {
   if (experts(m).count == 0 || m.quantization || m.hf_quant_config.is_dict()) return std::nullopt;
   const auto row = std::ranges::find_if(kRunners, [&](const Runner& r) {
     if (!f.is(Field::moe_runner_backend, r.name)) return false;
-    return !r.not_triton || (f.release() >= *r.not_triton && f.before(19) && !on_kernel_package(f));
+    return !r.not_triton || (f.release() >= *r.not_triton && !on_kernel_package(f));
   });
   if (row == kRunners.end()) return std::nullopt;
   if (row->gated_alone && activation(m) == "relu2") return std::nullopt;
