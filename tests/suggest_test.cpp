@@ -396,7 +396,7 @@ TEST(Suggest, ThroughputComesFromReplicasOfEitherKind) {
     const char* release;
     const char* size;
   };
-  for (const Row& row : {Row{"0.5.23", "--attn-dp-size"}, Row{"0.5.21", "--dp-size"}}) {
+  for (const Row& row : {Row{"0.5.22", "--attn-dp-size"}, Row{"0.5.21", "--dp-size"}}) {
     const auto out =
         suggested({"deepseek-ai/DeepSeek-V2-Lite", "--device-profile", "b60", "--device-count", "8", "--for",
                    "throughput", "--context", "8192", "--concurrency", "400", "--sglang-version", row.release});
@@ -438,26 +438,30 @@ TEST(Suggest, SmallerChunksComeBeforeALargerShare) {
 TEST(Suggest, RequestsThatNoOneCacheHoldsHaveCachesOfTheirOwn) {
   struct Row {
     const char* release;
+    int requests;
     Words words;
+    bool bounds_graphs;
   };
   const Row rows[] = {
-      {"0.5.23", {"--attn-dp-size", "4", "--max-running-requests", "24"}},
-      {"0.5.18", {"--dp-size", "4", "--max-running-requests", "48", "--cuda-graph-max-bs-decode", "12"}}};
+      {"0.5.23", 24, {"--attn-dp-size", "4", "--max-running-requests", "24"}, false},
+      {"0.5.22", 24, {"--attn-dp-size", "4", "--max-running-requests", "24"}, false},
+      {"0.5.21", 24, {"--dp-size", "4", "--max-running-requests", "24", "--cuda-graph-max-bs-decode", "6"}, true},
+      {"0.5.18", 47, {"--dp-size", "4", "--max-running-requests", "48", "--cuda-graph-max-bs-decode", "12"}, true}};
   for (const Row& row : rows) {
-    const bool last = row.release == std::string("0.5.23");
     const auto out =
         suggested({"deepseek-ai/DeepSeek-V2-Lite", "--device-profile", "b60", "--device-count", "4", "--context",
-                   "32768", "--concurrency", last ? "24" : "47", "--sglang-version", row.release});
+                   "32768", "--concurrency", std::to_string(row.requests), "--sglang-version", row.release});
     const auto& best = out["suggestions"][0];
     Words wanted = row.words;
     wanted.emplace_back("--enable-dp-attention");
-    EXPECT_THAT(best["arguments"].get<Words>(), ::testing::IsSupersetOf(wanted)) << row.release;
-    EXPECT_THAT(best["arguments"].get<Words>(),
-                ::testing::Not(::testing::AnyOf(::testing::Contains("--kv-cache-dtype"),
-                                                ::testing::Contains("--mem-fraction-static"))));
+    const auto words = best["arguments"].get<Words>();
+    EXPECT_THAT(words, ::testing::IsSupersetOf(wanted)) << row.release;
+    EXPECT_EQ(std::ranges::count(words, "--cuda-graph-max-bs-decode"), row.bounds_graphs ? 1 : 0) << row.release;
+    EXPECT_THAT(words, ::testing::Not(::testing::AnyOf(::testing::Contains("--kv-cache-dtype"),
+                                                       ::testing::Contains("--mem-fraction-static"))));
     EXPECT_THAT(best["gives_up"].dump(), HasSubstr("for what the ranks exchange"));
     EXPECT_EQ(best["replicas"], 4);
-    EXPECT_GE(best["together"]["requests_at_context"].get<int>(), last ? 24 : 47);
+    EXPECT_GE(best["together"]["requests_at_context"].get<int>(), row.requests);
   }
 }
 
