@@ -22,6 +22,8 @@
 #include <fmt/ranges.h>
 
 #include "preflight/fields.h"
+#include "preflight/report.h"
+#include "preflight/rule.h"
 #include "src/args/option_index.h"
 #include "src/facts/draft_model.h"
 #include "src/launch/launch_view.h"
@@ -125,6 +127,8 @@ Said said_of(const Launch& launch) {
     if (d.rule == "LG001") continue;
     expect_well_formed(d, launch.release());
     teller.say(d.rule, d.message);
+    const Rule* rule = find_rule(d.rule);
+    if (rule != nullptr && rule->severity != d.severity) teller.say(d.rule + " is", name_of(d.severity));
     teller.say_if_any(d.rule + (d.field ? fmt::format(" {}", field_name(*d.field)) : "") + " fix", d.fix);
     if (d.rule.starts_with("CH"))
       teller.say(fmt::format("{} {} why", d.rule, d.field ? field_name(*d.field) : ""), d.why);
