@@ -38,15 +38,14 @@ struct HostPool {
 };
 
 std::optional<HostPool> host_pool(const LaunchFacts& f) {
-  const double size = f.number(Field::hicache_size, 0);
-  const double ratio = f.number(Field::hicache_ratio, 0);
-  if ((f.model().is_mla() && f.tp() > 1) || (size <= 0 && ratio <= 0)) return std::nullopt;
+  if (f.model().is_mla() && f.tp() > 1) return std::nullopt;
   const auto sheet = sheet_of(f);
   if (!sheet || !sheet->fits() || sheet->window_tokens > 0 || sheet->state_gib > 0) return std::nullopt;
   const auto each = static_cast<double>(sheet->cost.bytes_per_token);
   const auto page = static_cast<double>(f.page_size());
   const auto device = static_cast<double>(sheet->tokens);
-  const double tokens = size > 0 ? std::floor(size * 1e9 / each) : std::floor(device * ratio);
+  const double size = f.number(Field::hicache_size, 0);
+  const double tokens = std::floor(size > 0 ? size * 1e9 / each : device * f.number(Field::hicache_ratio, 0));
   return HostPool{(std::floor(tokens / page) + 1) * page * each, device * each};
 }
 
