@@ -506,7 +506,7 @@ std::optional<Finding> mixer_groups(const LaunchFacts& f) {
   if (groups <= 0 || fits(f.attention_tp())) return std::nullopt;
   return Finding{.message = groups == 1 ? fmt::format("the mixer's one group is quantised over {}", where_tp(f))
                                         : fmt::format("the mixer's {} groups do not divide by {}", groups, where_tp(f)),
-                 .remedies = other_widths(f, [&](std::int64_t tp) { return tp == 1 || fits(tp); })};
+                 .remedies = other_widths(f, fits)};
 }
 
 // Every rank of expert parallelism has as many experts, copies of busy ones among them.
