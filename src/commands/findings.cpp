@@ -22,6 +22,7 @@
 #include "src/facts/container_view.h"
 #include "src/facts/draft_model.h"
 #include "src/facts/gguf/gguf_tensors.h"
+#include "src/facts/launch_variables.h"
 #include "src/facts/model_cache.h"
 #include "src/facts/model_classes.h"
 #include "src/facts/model_weights.h"
@@ -145,13 +146,7 @@ Diagnostic damage(const std::string& message, Field field, const Launch& launch)
 
 // The hub's downloader completes a snapshot before it is loaded, unless its variables forbid it to ask.
 bool is_completed_first(const facts::ModelPlace& place, const facts::WeightFiles& files, const Launch& launch) {
-  constexpr std::array<std::string_view, 4> kTrue{"1", "ON", "YES", "TRUE"};
-  const auto is_set = [&](const char* name) {
-    const auto it = launch.env.find(name);
-    return it != launch.env.end() && std::ranges::find(kTrue, ascii_upper(it->second)) != kTrue.end();
-  };
-  return files.only_absent && place.kind == facts::kHubCache && !is_set("HF_HUB_OFFLINE") &&
-         !is_set("TRANSFORMERS_OFFLINE");
+  return files.only_absent && place.kind == facts::kHubCache && !facts::asks_no_hub(launch.env);
 }
 
 Diagnostic to_be_downloaded(const std::string& message, Field field, const Launch& launch) {

@@ -22,6 +22,7 @@
 #include "src/intake/model_options.h"
 #include "src/facts/device_profiles.h"
 #include "src/facts/model_cache.h"
+#include "src/facts/launch_variables.h"
 #include "src/facts/stored_as.h"
 #include "src/base/shell_words.h"
 #include "src/base/read_text.h"
@@ -255,6 +256,17 @@ Failure take_launch(LaunchInput& input, const LaunchFlags& flags, std::vector<st
   return std::nullopt;
 }
 
+// Where this machine keeps models, and the variables that such a value names.
+void take_place_variables(LaunchInput& input) {
+  const auto take = [&](const std::string& name) {
+    if (const char* value = std::getenv(name.c_str()); value != nullptr) input.place_variables.emplace(name, value);
+  };
+  for (const std::string_view name : facts::model_place_variables()) take(std::string(name));
+  for (const auto& [_, value] : Environment(input.place_variables)) {
+    for (const std::string& name : facts::variables_named_in(value)) take(name);
+  }
+}
+
 // Variables of the server, and where this machine keeps models.
 Failure take_environment(LaunchInput& input, const LaunchFlags& flags) {
   auto env = pairs("--env", flags.env);
@@ -273,11 +285,7 @@ Failure take_environment(LaunchInput& input, const LaunchFlags& flags) {
     }
   }
   for (auto& [name, value] : *env) input.env[name] = value;
-  for (const std::string_view name : facts::model_place_variables()) {
-    if (const char* value = std::getenv(std::string(name).c_str()); value != nullptr) {
-      input.place_variables.emplace(name, value);
-    }
-  }
+  take_place_variables(input);
   return std::nullopt;
 }
 

@@ -1,9 +1,16 @@
-// Variables of a launch, SGLang's own and others, that change what is found here.
+// Variables of a launch, SGLang's own and others, that change what is found here; and the text of those that say where
+// models lie, as Python expands it (posixpath, huggingface_hub/constants.py). Tested by model_cache_test.cpp.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
+
+#include "preflight/facts.h"
+#include "src/base/ascii_case.h"
 
 namespace preflight::facts {
 
@@ -36,6 +43,73 @@ inline bool judges_by(std::string_view variable) {
 
 inline bool names_model_place(std::string_view variable) {
   return !judges_by(variable) && std::ranges::find(kModelPlaceVariables, variable) != kModelPlaceVariables.end();
+}
+
+// One $NAME or ${NAME} of a text.
+struct VariableReference {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::string_view name;
+};
+
+// The next one from there on.
+inline std::optional<VariableReference> next_reference(std::string_view text, std::size_t from) {
+  const auto is_of_word = [](char c) {
+    return (c >= '0' && c <= '9') || (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z') || c == '_';
+  };
+  for (std::size_t at = text.find('$', from); at != std::string_view::npos; at = text.find('$', at + 1)) {
+    const bool braced = text.substr(at + 1).starts_with('{');
+    const std::size_t begin = at + (braced ? 2 : 1);
+    std::size_t end = begin;
+    if (braced) {
+      end = text.find('}', begin);
+    } else {
+      while (end < text.size() && is_of_word(text[end])) ++end;
+    }
+    if (end == std::string_view::npos || (!braced && end == begin)) continue;
+    return VariableReference{at, end + (braced ? 1 : 0), text.substr(begin, end - begin)};
+  }
+  return std::nullopt;
+}
+
+inline std::vector<std::string> variables_named_in(std::string_view text) {
+  std::vector<std::string> out;
+  for (auto r = next_reference(text, 0); r; r = next_reference(text, r->end)) out.emplace_back(r->name);
+  return out;
+}
+
+// os.path.expandvars: what is not set stays as it is written.
+inline std::string with_variables(const Environment& env, std::string_view text) {
+  std::string out;
+  std::size_t told = 0;
+  for (auto r = next_reference(text, 0); r; r = next_reference(text, r->end)) {
+    const auto value = env.find(r->name);
+    if (value == env.end()) continue;
+    out += text.substr(told, r->begin - told);
+    out += value->second;
+    told = r->end;
+  }
+  out += text.substr(told);
+  return out;
+}
+
+// os.path.expanduser, but for another user's home.
+inline std::string with_home(const Environment& env, const std::string& text) {
+  const auto home = env.find("HOME");
+  if (home == env.end() || (text != "~" && !text.starts_with("~/"))) return text;
+  return home->second.substr(0, home->second.find_last_not_of('/') + 1) + text.substr(1);
+}
+
+// Whether huggingface_hub is forbidden to ask the hub for what is not here: of its two variables the first that holds
+// anything decides, whatever it says.
+inline bool asks_no_hub(const Environment& env) {
+  constexpr std::array<std::string_view, 4> kTrue{"1", "ON", "YES", "TRUE"};
+  const auto told = std::ranges::find_if(kOfflineVariables, [&](std::string_view name) {
+    const auto it = env.find(name);
+    return it != env.end() && !it->second.empty();
+  });
+  return told != kOfflineVariables.end() &&
+         std::ranges::find(kTrue, ascii_upper(env.find(*told)->second)) != kTrue.end();
 }
 
 }  // namespace preflight::facts

@@ -46,27 +46,32 @@ std::string replaced_all(std::string_view text, std::string_view what, std::stri
   return out;
 }
 
-std::string variable(const ModelPlaces& places, std::string_view name) {
+// A variable that is set counts, empty or not, as os.getenv takes it; null where it is not set.
+const std::string* set_variable(const ModelPlaces& places, std::string_view name) {
   const auto it = places.env.find(name);
-  return it == places.env.end() ? std::string() : it->second;
+  return it == places.env.end() ? nullptr : &it->second;
 }
 
-// os.path.expanduser and os.path.expandvars of the home directory alone: what these variables hold in practice.
+std::string variable(const ModelPlaces& places, std::string_view name) {
+  const std::string* set = set_variable(places, name);
+  return set == nullptr ? std::string() : *set;
+}
+
 fs::path expanded(const ModelPlaces& places, const std::string& text) {
-  const std::string home = variable(places, "HOME");
-  if (text == "~" || text.starts_with("~/")) return fs::path(home + text.substr(1));
-  if (text.starts_with("$HOME")) return fs::path(home + text.substr(5));
-  return fs::path(text);
+  return fs::path(with_variables(places.env, with_home(places.env, text)));
 }
 
+// An empty path is the folder that the server is started in.
 fs::path hub_cache(const ModelPlaces& places) {
+  const auto here = [](fs::path path) { return path.empty() ? fs::path(".") : path; };
   for (const std::string_view name : {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"}) {
-    if (const std::string set = variable(places, name); !set.empty()) return expanded(places, set);
+    if (const std::string* set = set_variable(places, name)) return here(expanded(places, *set));
   }
-  if (const std::string home = variable(places, "HF_HOME"); !home.empty()) return expanded(places, home) / "hub";
-  const std::string xdg = variable(places, "XDG_CACHE_HOME");
-  const fs::path base = !xdg.empty() ? expanded(places, xdg) : fs::path(variable(places, "HOME")) / ".cache";
-  return variable(places, "HOME").empty() && xdg.empty() ? fs::path() : base / "huggingface" / "hub";
+  if (const std::string* home = set_variable(places, "HF_HOME")) return expanded(places, *home) / "hub";
+  if (const std::string* xdg = set_variable(places, "XDG_CACHE_HOME"))
+    return expanded(places, *xdg) / "huggingface" / "hub";
+  const std::string home = variable(places, "HOME");
+  return home.empty() ? fs::path() : fs::path(home) / ".cache/huggingface/hub";
 }
 
 bool is_there(const fs::path& path) {
@@ -109,8 +114,10 @@ Found usable(const fs::path& directory, std::string kind, const fs::path& blobs)
   return std::optional(CachedModel{directory.string(), std::move(kind)});
 }
 
-// The first line of refs/REVISION names a commit; a commit is its own name.
-Result<std::string> commit_of(const fs::path& model, const std::string& revision) {
+// The first line of refs/REVISION names a commit; a commit is its own name. A newline behind it, as an editor leaves
+// one, is mended by the hub's answer, and read with the name where nobody may ask the hub.
+Result<std::string> commit_of(const fs::path& model, const ModelPlaces& places) {
+  const std::string revision = places.revision.empty() ? "main" : places.revision;
   const fs::path ref = model / "refs" / revision;
   std::error_code error;
   if (!fs::is_regular_file(ref, error)) return revision;
@@ -120,6 +127,10 @@ Result<std::string> commit_of(const fs::path& model, const std::string& revision
   const bool hexadecimal =
       !commit.empty() && commit.size() <= 64 && commit.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (!hexadecimal) return failure("names no commit: the cache is damaged, download the model again", ref.string());
+  if (commit.size() < text->size() && asks_no_hub(places.env)) {
+    return failure("holds more than a commit, and without the hub no snapshot has that name: download the model again",
+                   ref.string());
+  }
   return commit;
 }
 
@@ -132,7 +143,7 @@ Found in_hub_cache(const std::string& id, const ModelPlaces& places, const fs::p
   if (auto error = closed(model)) return tl::make_unexpected(std::move(*error));
   const std::string revision = places.revision.empty() ? "main" : places.revision;
   if (revision.find("..") != std::string::npos || revision.front() == '/') return std::optional<CachedModel>();
-  const auto commit = commit_of(model, revision);
+  const auto commit = commit_of(model, places);
   if (!commit) return tl::make_unexpected(commit.error());
   const fs::path snapshot = model / "snapshots" / *commit;
   if (fs::is_directory(snapshot, ignored)) {
@@ -146,21 +157,51 @@ Found in_hub_cache(const std::string& id, const ModelPlaces& places, const fs::p
   return std::optional<CachedModel>();
 }
 
+// As SGLang reads a truth value; another ends the launch or counts as none.
 bool asks_modelscope(const ModelPlaces& places) {
   const std::string value = ascii_lower(variable(places, "SGLANG_USE_MODELSCOPE"));
-  return value == "true" || value == "1" || value == "yes" || value == "y" || value == "t";
+  return value == "true" || value == "1" || value == "yes" || value == "y";
 }
 
-fs::path modelscope_cache(const ModelPlaces& places) {
-  const std::string set = variable(places, "MODELSCOPE_CACHE");
-  return !set.empty() ? expanded(places, set) : fs::path(variable(places, "HOME")) / ".cache/modelscope/hub";
+// ~ alone is expanded here, and an empty value is the folder that the server is started in.
+fs::path modelscope_cache(const ModelPlaces& places, std::string_view otherwise) {
+  if (const std::string* set = set_variable(places, "MODELSCOPE_CACHE")) return fs::path(with_home(places.env, *set));
+  return fs::path(variable(places, "HOME")) / otherwise;
 }
 
-Found in_modelscope(const std::string& id, const fs::path& cache) {
-  // A dot in a name would be no Python package's: ModelScope writes three underscores for it.
-  const std::string plain = replaced_all(id, ".", "___");
-  for (const fs::path& directory : {cache / "models" / plain, cache / plain, cache / "hub" / "models" / plain}) {
-    if (is_there(directory / "config.json")) return usable(directory, "ModelScope cache", {});
+// Where ModelScope's own library keeps it below a folder: as it did to 1.37, a dot of the name written as three
+// underscores, else a snapshot per revision.
+std::vector<fs::path> modelscope_folders(const fs::path& base, const std::string& id, const std::string& revision) {
+  const auto slash = id.find('/');
+  const std::string owner = slash == std::string::npos ? std::string() : id.substr(0, slash);
+  const std::string name = replaced_all(std::string_view(id).substr(slash + 1), ".", "___");
+  const fs::path snapshots = base / "models" / replaced_all(id, "/", "--") / "snapshots";
+  std::vector<fs::path> out{base / "models" / owner / name, base / "hub/models" / owner / name, base / owner / name};
+  if (!revision.empty()) {
+    if (revision.find("..") == std::string::npos && revision.front() != '/') out.push_back(snapshots / revision);
+  } else {
+    out.push_back(snapshots / "master");
+    out.push_back(snapshots / "main");
+  }
+  return out;
+}
+
+// SGLang looks for the id as it is written in the cache's models and in --download-dir, then ModelScope's library
+// looks.
+template <typename Here>
+Found in_modelscope(const std::string& id, const ModelPlaces& places, Here here) {
+  const std::string kind = "ModelScope cache";
+  std::vector<std::pair<fs::path, std::string>> folders;
+  folders.emplace_back(modelscope_cache(places, ".cache/modelscope/hub") / "models" / id, kind);
+  const fs::path download_dir(places.download_dir);
+  const bool is_own = !download_dir.empty();
+  if (is_own) folders.emplace_back(download_dir / id, "--download-dir");
+  for (fs::path& folder :
+       modelscope_folders(is_own ? download_dir : modelscope_cache(places, ".cache/modelscope"), id, places.revision))
+    folders.emplace_back(std::move(folder), is_own ? "--download-dir" : kind);
+  for (const auto& [folder, where] : folders) {
+    const fs::path directory = here(folder);
+    if (!directory.empty() && is_there(directory / "config.json")) return usable(directory, where, {});
   }
   return std::optional<CachedModel>();
 }
@@ -172,10 +213,7 @@ Found in_mounts(const std::string& id, const ModelPlaces& places) {
   const auto here = [&](const fs::path& path) {
     return fs::path(host_path(places.mounts, path.string()).value_or(""));
   };
-  if (asks_modelscope(inside)) {
-    const fs::path cache = here(modelscope_cache(inside));
-    return cache.empty() ? std::optional<CachedModel>() : in_modelscope(id, cache);
-  }
+  if (asks_modelscope(inside)) return in_modelscope(id, inside, here);
   auto found = in_hub_cache(id, inside, here(hub_cache(inside)), kHubCache);
   if (!found || *found || places.download_dir.empty()) return found;
   return in_hub_cache(id, inside, here(expanded(inside, places.download_dir)), "--download-dir");
@@ -208,7 +246,7 @@ Found find_cached_model(const std::string& id, const ModelPlaces& places) {
   if (!places.mounts.empty()) {
     if (auto found = in_mounts(id, places); !found || *found) return found;
   }
-  if (asks_modelscope(places)) return in_modelscope(id, modelscope_cache(places));
+  if (asks_modelscope(places)) return in_modelscope(id, places, [](const fs::path& path) { return path; });
   const bool contained = is_containers_own(host_path(places.mounts, "/").value_or(""));
   auto found = in_hub_cache(id, places, hub_cache(places), contained ? kHostsHubCache : kHubCache);
   if (!found && contained) return std::optional<CachedModel>();

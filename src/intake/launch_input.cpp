@@ -21,6 +21,7 @@
 #include "src/facts/absurd_model.h"
 #include "src/facts/hub_name.h"
 #include "src/facts/gguf/gguf_file.h"
+#include "src/facts/launch_variables.h"
 #include "src/base/read_text.h"
 #include "src/base/remembered.h"
 #include "src/base/shell_words.h"
@@ -623,6 +624,11 @@ facts::ModelPlaces model_places(const LaunchInput& input, const Arguments& argum
   for (const std::string_view name : facts::model_place_variables()) {
     if (const auto it = arguments.env.find(name); it != arguments.env.end())
       places.env.insert_or_assign(it->first, it->second);
+  }
+  for (const auto& [_, value] : Environment(places.env)) {
+    for (const std::string& name : facts::variables_named_in(value)) {
+      if (const auto it = arguments.env.find(name); it != arguments.env.end()) places.env.emplace(*it);
+    }
   }
   places.mounts = mounts_here(arguments.host.mounts, input.place_variables);
   if (!places.mounts.empty()) places.inside = arguments.env;  // else nobody asks for it
