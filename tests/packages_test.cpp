@@ -40,6 +40,52 @@ TEST(Packages, AreReadFromTheFoldersNames) {
   }
 }
 
+TEST(Packages, SetuptoolsOwnRecordsCountToo) {
+  const TemporaryDirectory dir;
+  const std::string site = environment(dir, {}) + "/lib/python3.11/site-packages";
+  const auto version_of = [&](const char* name) {
+    const auto packages = read_packages(site, {});
+    const InstalledPackage* found = packages->package(name);
+    return found == nullptr ? "none" : found->version + (found->editable ? " (editable)" : "");
+  };
+  const std::string here = "venv/lib/python3.11/site-packages/";
+  dir.file(here + "torch-2.9.0-py3.11.egg-info", "Version: 1\n");
+  EXPECT_EQ(version_of("torch"), "2.9.0");
+  dir.file(here + "triton_xpu.egg-info/PKG-INFO", "Metadata-Version: 2.1\nVersion: 3.5.0\n\nVersion: 4\n");
+  EXPECT_EQ(version_of("triton-xpu"), "3.5.0");
+  EXPECT_EQ(version_of("sglang"), "none");
+  dir.file("src/sglang.egg-info/PKG-INFO", "Name: sglang\nVersion: 0.5.18\n");
+  dir.file(here + "sglang.egg-link", dir.path() + "/src\n../");
+  EXPECT_EQ(version_of("sglang"), "0.5.18 (editable)");
+  dir.file("src/sgl_kernel.egg-info/PKG-INFO", "Version: 0.12.0\n");
+  dir.file(here + "sgl-kernel.egg-link", dir.path() + "/src\n");
+  EXPECT_EQ(version_of("sgl-kernel"), "0.12.0");
+  dir.file(here + "transformers-5.8.1.dist-info", "a file is no record");
+  EXPECT_EQ(version_of("transformers"), "none");
+}
+
+TEST(Packages, AreThoseOfTheInterpreterThatTheEnvironmentWasMadeFor) {
+  for (const char* line : {"version = 3.11.7", "version_info = 3.11.7.final.0", "version_info=3.11"}) {
+    const TemporaryDirectory dir;
+    const std::string venv = environment(dir, {"sglang-0.5.20"});
+    dir.file("venv/lib/python3.12/site-packages/sglang-0.5.23.dist-info/METADATA", "");
+    EXPECT_EQ(read_packages(venv, {})->package("sglang")->version, "0.5.23");  // it does not say
+    dir.file("venv/pyvenv.cfg", std::string("home = /usr/bin\n") + line + "\n");
+    EXPECT_EQ(read_packages(venv, {})->package("sglang")->version, "0.5.20") << line;
+    dir.file("venv/pyvenv.cfg", "version = 3.13.1\n");  // of none that is there
+    EXPECT_EQ(read_packages(venv, {})->package("sglang")->version, "0.5.23");
+  }
+}
+
+TEST(Packages, AFolderWithoutARecordIsNotAbsent) {
+  const TemporaryDirectory dir;
+  const std::string venv = environment(dir, {});
+  EXPECT_THAT(package_notes(*read_packages(venv, {})), Contains(HasSubstr("holds no sglang")));
+  dir.file("venv/lib/python3.11/site-packages/sglang/version.py", "");
+  EXPECT_THAT(package_notes(*read_packages(venv, {})), Contains(HasSubstr("without a record of its version")));
+  EXPECT_THAT(package_notes(*read_packages("", {{"VIRTUAL_ENV", venv}})), Contains(HasSubstr("without a record")));
+}
+
 TEST(Packages, OfTheActiveEnvironmentCountUnlessOneIsNamed) {
   const TemporaryDirectory dir;
   const std::string venv = environment(dir, {"sglang-0.5.20"});

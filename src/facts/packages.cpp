@@ -96,6 +96,23 @@ std::string setting_of(const fs::path& prefix, std::string_view key) {
   return {};
 }
 
+// "python3.11" of the interpreter that an environment was made for; "" where it does not say.
+std::string interpreter_of(const fs::path& prefix) {
+  for (const char* key : {"version", "version_info"}) {  // venv's; virtualenv's and uv's
+    const std::string version = setting_of(prefix, key);
+    const auto minor = version.find('.');
+    if (minor != std::string::npos) return "python" + version.substr(0, version.find('.', minor + 1));
+  }
+  return {};
+}
+
+// FOLDER/python3.11/NAME of the environment's own interpreter, else of the newest.
+fs::path packages_in(const fs::path& folder, std::string_view name, const std::string& interpreter) {
+  std::error_code error;
+  const fs::path own = folder / interpreter / name;
+  return !interpreter.empty() && fs::is_directory(own, error) ? own : newest_in(folder, name);
+}
+
 // Where the interpreters of an environment look, in their order: its own packages (Fedora's compiled ones in lib64;
 // Debian's interpreter has dist-packages), then those of the interpreter that it was made of, where it takes them.
 std::vector<fs::path> package_folders(const fs::path& prefix, bool base = false) {
@@ -103,8 +120,9 @@ std::vector<fs::path> package_folders(const fs::path& prefix, bool base = false)
   const auto add = [&](fs::path folder) {
     if (!folder.empty()) folders.push_back(std::move(folder));
   };
-  add(newest_in(prefix / "lib", "site-packages"));
-  add(newest_in(prefix / "lib64", "site-packages"));
+  const std::string interpreter = interpreter_of(prefix);
+  add(packages_in(prefix / "lib", "site-packages", interpreter));
+  add(packages_in(prefix / "lib64", "site-packages", interpreter));
   add(newest_in(prefix / "local/lib", "dist-packages"));
   add(newest_in(prefix / "lib", "dist-packages"));
   if (base || ascii_lower(setting_of(prefix, "include-system-site-packages")) != "true") return folders;
@@ -164,20 +182,57 @@ std::string own_version_of_torch(const fs::path& site, const std::string& record
   return recorded;
 }
 
+// "Version: 0.5.19" of setuptools' PKG-INFO.
+std::string version_within(const fs::path& pkg_info) {
+  std::istringstream lines(system_text(pkg_info));
+  for (std::string line; std::getline(lines, line) && !line.empty();) {
+    constexpr std::string_view kKey = "Version:";
+    if (line.starts_with(kKey)) return std::string(python::strip(std::string_view(line).substr(kKey.size())));
+  }
+  return {};
+}
+
+// What a record's own name says: NAME-VERSION, and of setuptools NAME-VERSION-py3.11 or NAME. A name holds no dash:
+// they are escaped as underscores.
+InstalledPackage named_by(std::string_view stem) {
+  const auto dash = stem.find('-');
+  if (dash == std::string_view::npos) return {normal_name(stem), "", false};
+  return {normal_name(stem.substr(0, dash)), std::string(stem.substr(dash + 1)), false};
+}
+
+// An installation's record: a wheel's, one that setuptools installed, or its link to a checkout.
+std::optional<InstalledPackage> recorded_by(const fs::path& entry) {
+  const std::string kind = entry.extension().string();
+  const std::string stem = entry.stem().string();
+  std::error_code error;
+  if (kind == ".dist-info") {
+    if (stem.find('-') == std::string::npos || !fs::is_directory(entry, error)) return std::nullopt;
+    InstalledPackage out = named_by(stem);
+    out.editable = out.name == "sglang" && is_editable(entry);
+    return out;
+  }
+  if (kind == ".egg-info") {
+    InstalledPackage out = named_by(stem);
+    out.version = out.version.substr(0, out.version.find("-py"));
+    if (out.version.empty()) out.version = version_within(fs::is_directory(entry, error) ? entry / "PKG-INFO" : entry);
+    return out;
+  }
+  if (kind != ".egg-link") return std::nullopt;
+  InstalledPackage out{normal_name(stem), "", normal_name(stem) == "sglang"};
+  const std::string text = system_text(entry);
+  std::string folder = out.name;
+  std::ranges::replace(folder, '-', '_');
+  out.version = version_within(fs::path(text.substr(0, text.find('\n'))) / (folder + ".egg-info") / "PKG-INFO");
+  return out;
+}
+
 void add_packages(const fs::path& site, std::vector<InstalledPackage>& found) {
   std::error_code error;
   for (fs::directory_iterator it(site, error), end; !error && it != end; it.increment(error)) {
-    const std::string file = it->path().filename().string();
-    constexpr std::string_view kSuffix = ".dist-info";
-    if (!file.ends_with(kSuffix)) continue;
-    const std::string stem = file.substr(0, file.size() - kSuffix.size());
-    const auto dash = stem.find('-');  // a name holds none: they are escaped as underscores
-    if (dash == std::string::npos) continue;
-    const std::string name = normal_name(std::string_view(stem).substr(0, dash));
-    if (std::find(kWanted.begin(), kWanted.end(), name) == kWanted.end()) continue;
-    const std::string version = stem.substr(dash + 1);
-    found.push_back({name, name == "torch" ? own_version_of_torch(site, version) : version,
-                     name == "sglang" && is_editable(it->path())});
+    auto package = recorded_by(it->path());
+    if (!package || std::ranges::find(kWanted, package->name) == kWanted.end()) continue;
+    if (package->name == "torch") package->version = own_version_of_torch(site, package->version);
+    found.push_back(std::move(*package));
   }
 }
 
@@ -300,7 +355,12 @@ std::vector<std::string> package_notes(const Packages& packages) {
   std::vector<std::string> notes;
   if (packages.site_packages.empty()) return notes;
   if (packages.package("sglang") == nullptr) {
-    if (packages.named_by == "--python") notes.push_back(fmt::format("{} holds no sglang", packages.site_packages));
+    std::error_code error;
+    if (fs::is_directory(fs::path(packages.site_packages) / "sglang", error)) {
+      notes.push_back(fmt::format("{} holds sglang without a record of its version", packages.site_packages));
+    } else if (packages.named_by == "--python") {
+      notes.push_back(fmt::format("{} holds no sglang", packages.site_packages));
+    }
     return notes;
   }
   tell_of_doubles(packages, notes);
