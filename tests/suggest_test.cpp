@@ -352,6 +352,40 @@ TEST(Suggest, WhereRoomIsNotWhatIsLackingNoneIsLookedFor) {
   EXPECT_THAT(run_tool(words).out, HasSubstr("would not mend it"));
 }
 
+// LFM2 takes triton as SGLang's own choice, and refuses it where it is named; intel_xpu has no binary for this card.
+TEST(Suggest, WhatSglangTakesByItselfIsTriedWhereEveryNamedAttentionIsRefused) {
+  const Words card = {"LiquidAI/LFM2-1.2B", "--device-profile", "max1550", "--device-count", "2"};
+  const auto out = suggested(card);
+  ASSERT_FALSE(out["suggestions"].empty());
+  for (const auto& launch : out["suggestions"]) {
+    EXPECT_THAT(launch["arguments"].get<Words>(), ::testing::Not(::testing::Contains("--attention-backend")));
+    Words check = {"check", "--no-kernel", "--device-profile", "max1550", "--device-count", "2", "--"};
+    for (const auto& word : launch["arguments"]) check.push_back(word.get<std::string>());
+    const auto run = run_tool(check);
+    EXPECT_EQ(run.status, 0) << run.out;
+  }
+  Words named = card;
+  named.insert(named.end(), {"--", "--attention-backend", "triton"});
+  EXPECT_TRUE(suggested(named, 1)["suggestions"].empty());
+}
+
+// What is told is what stays, and nothing that an option mends: neither the radix cache nor the model's own code, nor
+// vision attention.
+TEST(Suggest, TheNearestMissSaysWhatStays) {
+  struct Row {
+    const char* model;
+    const char* card;
+    const char* why;
+  };
+  for (const Row& row :
+       {Row{"nvidia/Qwen3.6-27B-NVFP4", "max1550", "NVFP4 weights"},
+        Row{"microsoft/Phi-3.5-vision-instruct", "b60", "has no class for Phi3VForCausalLM"},
+        Row{"meta-llama/Llama-3.2-90B-Vision-Instruct", "max1550", "intel_xpu kernels are built for"}}) {
+    const auto out = suggested({row.model, "--device-profile", row.card, "--device-count", "8"}, 1);
+    EXPECT_THAT(out["nearest"]["why"].get<std::string>(), HasSubstr(row.why)) << row.model;
+  }
+}
+
 // Eight stages of five ranks would be forty cards.
 TEST(Suggest, AWidthThatIsGivenIsTheOnlyOne) {
   const auto out =

@@ -110,11 +110,9 @@ void search_cards(Search& s, std::int64_t cards, bool any_tp, bool any_pp) {
   }
 }
 
-}  // namespace
-
-void search(Search& s) {
+// All of it with the attention that s.own_attention says.
+void search_attention(Search& s) {
   const std::int64_t cards = std::max(1, s.inputs.device.count);
-  look_at_base(s);
   const bool any_tp = !is_given(s, Field::tp_size);
   const bool any_pp = !is_given(s, Field::pp_size);
   if (s.only_the_least) {
@@ -135,6 +133,24 @@ void search(Search& s) {
   // Only where no width alone will do.
   if (!s.found.empty() || !any_pp) return;
   for (std::int64_t n = 2; n <= cards; ++n) search_cards(s, n, any_tp, any_pp);
+}
+
+// A backend that is refused by name may be taken where SGLang takes it by itself.
+bool may_attend_by_itself(Search& s) {
+  const bool named = is_given(s, Field::attention_backend) || is_given(s, Field::prefill_attention_backend) ||
+                     is_given(s, Field::decode_attention_backend);
+  if (s.own_attention || named || !s.found.empty() || s.short_of_room) return false;
+  return attempt_ahead(s, {.arguments = s.base, .memory = {}}) != Outcome::kRefused;
+}
+
+}  // namespace
+
+void search(Search& s) {
+  look_at_base(s);
+  search_attention(s);
+  if (!may_attend_by_itself(s)) return;
+  s.own_attention = true;
+  search_attention(s);
 }
 
 // A token costs the time to read a card's weights; below this the ranks wait for each other instead.

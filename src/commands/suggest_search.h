@@ -28,7 +28,9 @@ struct Suggestion {
   MemorySummary memory;
   int warnings = 0;
   std::vector<std::string> gives_up;
+  std::set<Field> demanded = {};  // given because a finding demanded it
 
+  [[nodiscard]] std::size_t demands_met() const { return demanded.size() + env.size(); }
   [[nodiscard]] std::int64_t tokens() const { return memory.tokens * replicas; }
   [[nodiscard]] std::int64_t requests() const { return memory.requests * replicas; }
   // Requests at once, each of so many tokens.
@@ -37,14 +39,15 @@ struct Suggestion {
   }
 };
 
-// Why a launch was not taken; the nearest miss is told when nothing fits: what holds more, then what is cut finer.
-// `tokens` below 0: it holds none, or was refused.
+// Why a launch was not taken; the nearest miss is told when nothing fits: what holds more, of what is refused that with
+// more of what was demanded of it, then what is cut finer. `tokens` below 0: it holds none, or was refused.
 struct Miss {
   std::string why;
   std::int64_t tokens = -1;
   Words arguments;
   Environment env = {};
   std::int64_t cards = 0;
+  std::size_t demands_met = 0;
 };
 
 // What is asked for.
@@ -67,11 +70,11 @@ struct Search {
       {};  // which SGLang changes whatever is added; all of `given` where that is not known
   std::vector<Suggestion> found = {};
   std::optional<Miss> nearest = {};
-  bool counted = false;            // the memory of a launch was
-  bool uncounted = false;          // that of another was not: the weights of its class are not
-  std::int64_t given_tp = 1;       // of `base`
-  bool short_of_room = false;      // a launch was accepted and lacks room alone, or cards
-  bool own_attention = false;      // the model's, which no option changes
+  bool counted = false;        // the memory of a launch was
+  bool uncounted = false;      // that of another was not: the weights of its class are not
+  std::int64_t given_tp = 1;   // of `base`
+  bool short_of_room = false;  // a launch was accepted and lacks room alone, or cards
+  bool own_attention = false;  // what SGLang takes by itself: the model's, which no option changes, or none other does
   bool short_of_requests = false;  // a launch had tokens for more than it takes at once
   std::set<std::pair<Words, Environment>> tried = {};
   int attempts = 0;

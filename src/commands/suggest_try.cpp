@@ -4,12 +4,14 @@
 #include <array>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "src/args/argument_groups.h"
+#include "src/args/option_index.h"
 #include "src/commands/suggest_parts.h"
 #include "src/launch/launch_view.h"
 #include "src/rules/certainty.h"
@@ -25,12 +27,19 @@ constexpr std::int64_t kHoldsNothing = -1;
 
 bool would_be_nearest(const Search& s, const Suggestion& c, std::int64_t tokens) {
   if (s.only_the_least) return false;  // of these none is told
-  return !s.nearest || std::pair(tokens, c.cards) > std::pair(s.nearest->tokens, s.nearest->cards);
+  const std::size_t met = tokens == kNotAccepted ? c.demands_met() : 0;
+  return !s.nearest ||
+         std::tuple(tokens, met, c.cards) > std::tuple(s.nearest->tokens, s.nearest->demands_met, s.nearest->cards);
 }
 
 void note_miss(Search& s, const Suggestion& c, std::string why, std::int64_t tokens = kNotAccepted) {
   if (!would_be_nearest(s, c, tokens)) return;
-  s.nearest = Miss{.why = std::move(why), .tokens = tokens, .arguments = c.arguments, .env = c.env, .cards = c.cards};
+  s.nearest = Miss{.why = std::move(why),
+                   .tokens = tokens,
+                   .arguments = c.arguments,
+                   .env = c.env,
+                   .cards = c.cards,
+                   .demands_met = tokens == kNotAccepted ? c.demands_met() : 0};
 }
 
 // What the search decides itself, or would make another launch of it.
@@ -89,6 +98,9 @@ std::optional<Suggestion> with_demand(const Search& s, const Suggestion& c, cons
       Words words{step.name};
       if (!step.values.empty()) words.push_back(step.values.front());
       next.arguments.insert(next.arguments.end(), words.begin(), words.end());
+      if (const args::Option* option = args::OptionIndex::of(s.inputs.release).find(step.name);
+          option != nullptr && option->row != nullptr)
+        next.demanded.insert(option->field);
       told.insert(told.end(), words.begin(), words.end());
     }
     next.gives_up.push_back(fmt::format("{} is needed: {}", fmt::join(told, " "), d.message));
@@ -97,20 +109,50 @@ std::optional<Suggestion> with_demand(const Search& s, const Suggestion& c, cons
   return std::nullopt;
 }
 
-// The error that ends a launch. Of one that lacks room, one that more room would leave there.
+// An error that ends a launch. Of one that lacks room, one that more room would leave there.
+bool ends(const Diagnostic& d, bool lacks_room) {
+  return d.severity == Severity::kError && !(lacks_room && rules::counts_weights(d.rule));
+}
+
 const Diagnostic* error_of(const std::vector<Diagnostic>& findings, bool lacks_room) {
-  const auto error = std::ranges::find_if(findings, [&](const Diagnostic& d) {
-    return d.severity == Severity::kError && !(lacks_room && rules::counts_weights(d.rule));
-  });
+  const auto error = std::ranges::find_if(findings, [&](const Diagnostic& d) { return ends(d, lacks_room); });
   return error == findings.end() ? nullptr : &*error;
 }
 
-// An error ends this launch; what its remedy gives is tried in its place. The miss that is told is the launch itself:
-// what a remedy adds to it in vain would only hide why.
-Outcome refused(Search& s, Suggestion& c, const Diagnostic* error, int demands) {
-  note_miss(s, c, error != nullptr ? error->message : "SGLang does not accept it");
-  s.short_of_room = s.short_of_room || (error != nullptr && rules::counts_cards(error->rule));
-  auto next = error != nullptr && demands > 0 ? with_demand(s, c, *error) : std::nullopt;
+// What the search gives one after the other.
+constexpr std::array kTriedInTurn{Field::attention_backend, Field::page_size, Field::kv_cache_dtype};
+
+// Of a launch's errors the one that stays: what no option mends, and what is not of the search's own making.
+const Diagnostic& lasting(const Search& s, const Suggestion& c, const std::vector<Diagnostic>& findings,
+                          const Diagnostic& first, bool lacks_room) {
+  const auto passes = [&](const Diagnostic& d) {
+    const bool of_search = d.field && std::ranges::find(kTriedInTurn, *d.field) != kTriedInTurn.end();
+    return std::pair(with_demand(s, c, d).has_value(), of_search);
+  };
+  const Diagnostic* out = &first;
+  for (const Diagnostic& d : findings) {
+    if (ends(d, lacks_room) && passes(d) < passes(*out)) out = &d;
+  }
+  return *out;
+}
+
+// What was added because it was demanded may be refused in its turn: then it was in vain, and the miss that is told is
+// the launch without it.
+void note_refusal(Search& s, const Suggestion& c, const Diagnostic& d) {
+  const bool in_vain = d.field && c.demanded.contains(*d.field);
+  if (!in_vain) note_miss(s, c, d.message);
+}
+
+// An error ends this launch; what its remedy gives is tried in its place.
+Outcome refused(Search& s, Suggestion& c, const std::vector<Diagnostic>& findings, bool lacks_room, int demands) {
+  const Diagnostic* error = error_of(findings, lacks_room);
+  if (error == nullptr) {
+    note_miss(s, c, "SGLang does not accept it");
+    return Outcome::kRefused;
+  }
+  if (would_be_nearest(s, c, kNotAccepted)) note_refusal(s, c, lasting(s, c, findings, *error, lacks_room));
+  s.short_of_room = s.short_of_room || rules::counts_cards(error->rule);
+  auto next = demands > 0 ? with_demand(s, c, *error) : std::nullopt;
   if (!next) return Outcome::kRefused;
   c = std::move(*next);
   return attempt(s, c, demands - 1);
@@ -150,7 +192,7 @@ std::string too_little(const Search& s, const Suggestion& c, Outcome room) {
 // one: found as such, or not what was asked for. Where a
 // class does not know attention's replicas, its text is most likely wrong; where a kernel is not there, no server is.
 const Diagnostic* against_ours(const Search& s, const Suggestion& c, const std::vector<Diagnostic>& findings) {
-  std::vector<Field> ours{Field::attention_backend, Field::page_size, Field::kv_cache_dtype};
+  std::vector<Field> ours(kTriedInTurn.begin(), kTriedInTurn.end());
   if (std::ranges::find(c.arguments, kChunk) != c.arguments.end()) ours.push_back(Field::chunked_prefill_size);
   constexpr std::array kAsked{Field::attention_backend, Field::prefill_attention_backend,
                               Field::decode_attention_backend, Field::page_size, Field::kv_cache_dtype};
@@ -189,12 +231,13 @@ void read_widths(Suggestion& c, const Launch& launch) {
 Outcome ruled(Search& s, Suggestion& c, const PreparedLaunch& prepared, Outcome room, int demands) {
   Coverage coverage;
   const std::vector<Diagnostic> findings = findings_of(prepared, s.rules, coverage);
-  if (const Diagnostic* error = error_of(findings, room != Outcome::kFound)) return refused(s, c, error, demands);
+  const bool lacks_room = room != Outcome::kFound;
+  if (error_of(findings, lacks_room) != nullptr) return refused(s, c, findings, lacks_room, demands);
   if (const Diagnostic* against = against_ours(s, c, findings)) {
-    note_miss(s, c, against->message);
+    note_refusal(s, c, *against);
     return Outcome::kRefused;
   }
-  if (room != Outcome::kFound) {
+  if (lacks_room) {
     s.short_of_room = true;
     note_miss(s, c, too_little(s, c, room), room == Outcome::kTooHeavy ? kHoldsNothing : c.tokens());
     return room;
@@ -225,7 +268,7 @@ Outcome attempt(Search& s, Suggestion& c, int demands) {
   if (prepared.unknown_model || !prepared.launch.accepted()) {
     Coverage coverage;
     const std::vector<Diagnostic> findings = findings_of(prepared, s.rules, coverage);
-    return refused(s, c, error_of(findings, false), demands);
+    return refused(s, c, findings, false, demands);
   }
   read_widths(c, prepared.launch);
   const Outcome room = weighed(s, c, prepared);
