@@ -37,6 +37,25 @@ TEST_P(Regimes, StepThreeTimesThroughTheCacheInAtLeastThreeOfThem) {
   EXPECT_GE(regimes.size(), 3U);
 }
 
+// Of the tokens of a split, or of a request in one.
+TEST_P(Regimes, EndWithAFullTileOfEverySize) {
+  constexpr std::int64_t kWidestOfLatent = 128;  // pages of it are no larger, and it alone takes 48 tokens at a time
+  std::set<std::int64_t> full;
+  for (const KernelCase& c : plan::regime_cases(base_of(GetParam()))) {
+    for (const std::int64_t seqlen : c.cache_seqlens) {
+      const std::int64_t each = sizing::ceil_div(sizing::ceil_div(seqlen, c.page_size), c.kv_splits) * c.page_size;
+      for (std::int64_t begin = 0; begin < seqlen; begin += each) {
+        const std::int64_t tokens = std::min(each, seqlen - begin);
+        for (const std::int64_t tile : {16, 32, 48, 64}) {
+          if (tokens % tile == 0) full.insert(tile);
+        }
+      }
+    }
+  }
+  if (GetParam() > kWidestOfLatent) full.insert(48);
+  EXPECT_EQ(full, (std::set<std::int64_t>{16, 32, 48, 64}));
+}
+
 // Where all tokens weigh as much, errors of sums grow with their number.
 TEST_P(Regimes, WeighAThousandTokensAlike) {
   const auto cases = plan::regime_cases(base_of(GetParam()));
@@ -76,6 +95,7 @@ TEST_P(Regimes, HaveAnEmptyRequestASharedPrefixAndATableWiderThanAnyRequest) {
   const auto cases = plan::regime_cases(base_of(GetParam()));
   const auto some = [&](auto&& has) { return std::ranges::any_of(cases, has); };
   EXPECT_TRUE(some([](const KernelCase& c) { return std::ranges::count(c.cache_seqlens, 0) > 0 && c.kv_splits > 1; }));
+  EXPECT_TRUE(some([](const KernelCase& c) { return std::ranges::count(c.cache_seqlens, 0) > 0 && c.kv_splits == 1; }));
   EXPECT_TRUE(some([](const KernelCase& c) { return c.columns() * c.page_size >= c.max_seqlen() + 2 * c.page_size; }));
   EXPECT_TRUE(some([](const KernelCase& c) {  // at least a page of each request is the others', too
     return c.page_order == PageOrder::kShared && c.num_requests() > 1 &&

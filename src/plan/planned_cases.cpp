@@ -9,8 +9,10 @@
 namespace preflight::plan {
 namespace {
 
-// Kernels take up to 64 tokens at a time: three such tiles, the last of a few tokens.
+// Kernels take up to 64 tokens at a time: three such tiles, the last of a few tokens; and with none left over, which
+// are whole ones of 6 to 48 tokens, too.
 constexpr std::int64_t kThreeTiles = 133;
+constexpr std::int64_t kWholeTiles = 192;
 // Nine pages of more tokens than this take longer to make and to judge than they tell.
 constexpr std::int64_t kWidestOfNine = 128;
 // A window or a chunk of more tokens than this takes seconds in all regimes.
@@ -24,10 +26,10 @@ std::vector<std::int64_t> reversed(std::vector<std::int64_t> seqlens) {
 }  // namespace
 
 std::vector<std::int64_t> edge_seqlens(std::int64_t page_size) {
-  // Pages of one token have no edges; kernels still step through the cache in tiles of 64 tokens or fewer.
-  if (page_size == 1) return {1, 2, 63, 64, 65, 200};
+  // Pages of one token have no edges; kernels still step through the cache in tiles.
+  if (page_size == 1) return {1, 2, 63, 64, 65, kWholeTiles, 200};
   std::vector<std::int64_t> seqlens{1, page_size - 1, page_size, page_size + 1, 2 * page_size + page_size / 2 + 1};
-  if (seqlens.back() < kThreeTiles) seqlens.push_back(kThreeTiles);
+  if (seqlens.back() < kThreeTiles) seqlens.insert(seqlens.end(), {kThreeTiles, kWholeTiles});
   std::erase(seqlens, 0);
   return seqlens;
 }
@@ -70,7 +72,8 @@ std::vector<KernelCase> regime_cases(const KernelCase& base) {
   // any request, as a captured graph has it.
   KernelCase& drift = add(Inputs::kDrift, 8, reversed(is_wide ? split_seqlens(base.page_size) : split));
   drift.table_columns = drift.columns() + kSpareColumns;
-  add(Inputs::kLast, base.kv_splits, reversed(brief));
+  // One without tokens, where no merge follows that would make up for what is not written.
+  add(Inputs::kLast, base.kv_splits, reversed(brief)).cache_seqlens.push_back(0);
   add(windowed ? Inputs::kEdge : Inputs::kPage, 4,
       is_wide ? std::vector<std::int64_t>{base.window + 1, base.window + 2} : base.cache_seqlens);
   add(Inputs::kFlat, base.kv_splits, {is_wide ? kLongSequence : std::max(kLongSequence, longest)});
