@@ -3,6 +3,7 @@
 // A side without tokens has -inf, +inf or NaN as its log-sum-exp (libraries differ) and NaN as its values. With --empty
 // above 0, of each four of the first twelve rows one is empty on one side, one on the other, and one on both, with
 // +inf, NaN and -inf in turn; with --empty-zeros its values are zeros, no row is empty on both, and NaN says nothing.
+// Both sides of every eighth row weigh the same, where neither is empty nor far from the other.
 // Inputs: "mid" is around 0; in "peaked" the sides of a row lie near 150 or near -150, both or one of them each, where
 // exp overflows or vanishes unless the greater one is taken off.
 #include <array>
@@ -42,6 +43,9 @@ void fill_with_zeros(Tensor& values, std::int64_t row, std::int64_t dim) {
   for (std::int64_t i = row * dim; i < (row + 1) * dim; ++i) values.set(i, 0.0);
 }
 
+// Drawn numbers are never equal, of which a kernel may make a case of its own.
+bool weighs_as_much(std::int64_t row) { return row % 8 == 4; }
+
 // Four rows with both sides high, four with both low, four with the first alone high, four with the second.
 double level(const KernelCase& kernel_case, std::int64_t row, std::int64_t side) {
   constexpr double kFarFromZero = 150.0;
@@ -64,13 +68,15 @@ Result<SampleBatch> merge_state(const KernelCase& kernel_case) {
     Tensor sums(side == 0 ? "s_a" : "s_b", DType::kF32, {kernel_case.tokens, kernel_case.num_q_heads});
     const Random value_random(kernel_case.seed, values.name);
     const Random sum_random(kernel_case.seed, sums.name);
+    const Random first_sums(kernel_case.seed, "s_a");
     for (std::int64_t row = 0; row < rows; ++row) {
       if (is_empty(kernel_case, row, side)) {
         sums.set(row, no_sum(kernel_case, row, sum_random));
         if (kernel_case.empty_zeros) fill_with_zeros(values, row, dim);
         continue;
       }
-      sums.set(row, level(kernel_case, row, side) + kSpread * sum_random.normal(row));
+      const Random& drawn = weighs_as_much(row) ? first_sums : sum_random;
+      sums.set(row, level(kernel_case, row, side) + kSpread * drawn.normal(row));
       for (std::int64_t i = row * dim; i < (row + 1) * dim; ++i) values.set(i, value_random.normal(i));
     }
     batch.inputs.push_back(std::move(values));
