@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "preflight/kernel.h"
 #include "preflight/kernel_run.h"
 #include "preflight/sizing.h"
@@ -406,16 +408,17 @@ TEST(SampleBatch, EmptySidesHoldNaNOrZerosAndZerosNeverOnBoth) {
 
 // -1 is the only one that rounds to another page towards zero than downwards, and a table reads one slot a page.
 TEST(SampleBatch, ColumnsPastTheEndOfARequestReadEveryKindOfAbsurdSlot) {
-  constexpr std::int64_t kPage = 16;
-  const SampleBatch batch =
-      *sample::page_table(*parse_case("page_table --page 16 --cache-seqlens 1,40 --table-columns 12"));
-  const Tensor& slots = batch.input("req_to_token");
-  for (std::int64_t b = 0; b < 2; ++b) {
-    std::set<std::int64_t> read;
-    for (std::int64_t column = 4; column < 12; ++column) {
-      read.insert(slots.get_int(batch.input("req_pool_indices").get_int(b) * slots.shape[1] + column * kPage));
+  for (const std::int64_t page : {1, 16, 24, 128}) {
+    const SampleBatch batch = *sample::page_table(*parse_case(
+        fmt::format("page_table --page {} --cache-seqlens 1,{} --table-columns 6", page, 2 * page + page / 2)));
+    const Tensor& slots = batch.input("req_to_token");
+    for (std::int64_t b = 0; b < 2; ++b) {
+      std::set<std::int64_t> read;
+      for (std::int64_t column = 3; column < 6; ++column) {
+        read.insert(slots.get_int(batch.input("req_pool_indices").get_int(b) * slots.shape[1] + column * page));
+      }
+      EXPECT_EQ(read, (std::set<std::int64_t>{-2 * page, -1, kUnusedPage})) << page << ": " << b;
     }
-    EXPECT_EQ(read, (std::set<std::int64_t>{-2 * kPage, -1, kUnusedPage})) << b;
   }
 }
 
@@ -460,6 +463,20 @@ TEST(SampleBatch, ATableOfTokensHasTheSlotsOfEveryRequest) {
       EXPECT_GE(table.get_int(i), 0) << lengths << ": " << i;
       EXPECT_LT(table.get_int(i), pages);
     }
+  }
+}
+
+// Who makes a case of its own of equal sides meets them in as few rows as one head of a launch's case has.
+TEST(SampleBatch, SidesOfSomeRowsWeighTheSameInEveryRegime) {
+  for (const std::string extra : {"", " --inputs peaked", " --empty 50", " --empty-zeros"}) {
+    const SampleBatch batch =
+        *sample::merge_state(*parse_case("merge_state --tokens 9 --heads 1 --head-dim 8 --seed 2" + extra));
+    std::int64_t equal = 0;
+    for (std::int64_t row = 0; row < 9; ++row) {
+      const double first = batch.input("s_a").get(row);
+      equal += std::isfinite(first) && first == batch.input("s_b").get(row) ? 1 : 0;
+    }
+    EXPECT_EQ(equal, 1) << extra;
   }
 }
 

@@ -15,9 +15,11 @@ namespace {
 constexpr std::int64_t kSpareRows = 2;
 constexpr std::int64_t kTileTokens = 128;
 
-// Above all slots, just below them, and below by whole pages: rounded towards zero, these end up in other pages.
+// Above all slots, just below them, and below by whole pages: rounded towards zero, these end up in other pages. In
+// turn from page to page, whatever the page's size, because a table reads one slot of each.
 std::int64_t absurd_slot(std::int64_t i, std::int64_t page_size) {
-  return i % 3 == 0 ? kUnusedPage : i % 3 == 1 ? -1 : -2 * page_size;
+  const std::int64_t kind = i / page_size % 3;
+  return kind == 0 ? kUnusedPage : kind == 1 ? -1 : -2 * page_size;
 }
 
 Result<SampleBatch> request_rows(const KernelCase& kernel_case, std::int64_t width) {
