@@ -61,11 +61,14 @@ TEST(Judge, EverySabotageFails) {
               for (double& x : v) x = -x;
             }),
             VerdictWord::kFail);
-  // One row alone, by less than the whole output would notice.
-  EXPECT_EQ(sabotage([](auto& v) {
-              for (std::size_t i = 0; i < kWidth; ++i) v[i] *= 1.006;
-            }),
-            VerdictWord::kFail);
+  // One row alone, whichever it is, by less than the whole output would notice.
+  for (std::size_t row = 0; row < kRows; ++row) {
+    EXPECT_EQ(sabotage([row](auto& v) {
+                for (std::size_t i = 0; i < kWidth; ++i) v[row * kWidth + i] *= 1.006;
+              }),
+              VerdictWord::kFail)
+        << row;
+  }
 }
 
 TEST(Judge, MeasuresInTimesOfWhatIsAllowed) {
@@ -158,6 +161,12 @@ TEST(Judge, EqualityThatCannotTellIsMistrusted) {
   for (std::int64_t i = 0; i < 6; ++i) pairs.set(i, i % 2 == 0 ? 1.0 : 2.0);
   EXPECT_EQ(judge_output(pairs, pairs.to_doubles(), attention_tolerance(DType::kF32, 1)).word,
             VerdictWord::kMistrusted);
+  pairs.shape = {2, 3};  // two rows are enough to be swapped; rows of one value may well be equal
+  for (std::int64_t i = 0; i < 6; ++i) pairs.set(i, static_cast<double>(i % 3));
+  EXPECT_EQ(judge_output(pairs, pairs.to_doubles(), exact_tolerance()).word, VerdictWord::kMistrusted);
+  pairs.shape = {6, 1};
+  for (std::int64_t i = 0; i < 6; ++i) pairs.set(i, 1.0);
+  EXPECT_EQ(judge_output(pairs, pairs.to_doubles(), exact_tolerance()).word, VerdictWord::kPass);
 }
 
 // One visible key makes every row of the output its value; the log-sum-exps say whether rows were swapped.
@@ -165,8 +174,9 @@ TEST(Verdict, SameRowsAreTrustedWhereAnotherOutputTellsThemApart) {
   std::vector<double> same_rows = expected_values();
   for (std::int64_t r = 1; r < kRows; ++r) std::copy_n(same_rows.begin(), kWidth, same_rows.begin() + r * kWidth);
   const auto word_with = [&](const std::vector<double>& lse) {
-    Tensor sums("lse", DType::kF32, {1, kRows});
-    for (std::int64_t i = 0; i < kRows; ++i) sums.set(i, lse[static_cast<std::size_t>(i)]);
+    const auto count = static_cast<std::int64_t>(lse.size());
+    Tensor sums("lse", DType::kF32, {1, count});
+    for (std::int64_t i = 0; i < count; ++i) sums.set(i, lse[static_cast<std::size_t>(i)]);
     return judge({stored(same_rows, DType::kF32), sums}, {{"out", same_rows}, {"lse", lse}},
                  {attention_tolerance(DType::kF32, 1), lse_tolerance(1.0)}, {})
         .word;
@@ -174,6 +184,9 @@ TEST(Verdict, SameRowsAreTrustedWhereAnotherOutputTellsThemApart) {
   std::vector<double> lse;
   for (std::int64_t i = 0; i < kRows; ++i) lse.push_back(static_cast<double>(i));
   EXPECT_EQ(word_with(lse), VerdictWord::kPass);
+  lse.push_back(-1.0);  // no longer one a row
+  EXPECT_EQ(word_with(lse), VerdictWord::kMistrusted);
+  lse.pop_back();
   lse[1] = lse[2];
   EXPECT_EQ(word_with(lse), VerdictWord::kMistrusted);
 }
@@ -198,6 +211,12 @@ TEST(Judge, ARowThatCancelsIsMeasuredByWhatItIsTheSumOf) {
   const double enough = 1e-3 * size / attention_tolerance(DType::kF32, 1).rel_rms;
   EXPECT_EQ(word(0.9 * enough), VerdictWord::kFail);
   EXPECT_EQ(word(1.1 * enough), VerdictWord::kPass);
+  // Of a row that is as large as what it is the sum of, either is the measure, not both.
+  const double limit = attention_tolerance(DType::kF32, 1).rel_rms;
+  for (std::size_t i = 0; i < kWidth; ++i) got[i] = want[i] * (1.0 + 1.2 * limit);
+  EXPECT_EQ(word(size), VerdictWord::kFail);
+  for (std::size_t i = 0; i < kWidth; ++i) got[i] = want[i] * (1.0 + 0.8 * limit);
+  EXPECT_EQ(word(size), VerdictWord::kPass);
 }
 
 TEST(Judge, LogSumExpFollowsFlashMlasRule) {
@@ -216,8 +235,68 @@ TEST(Judge, ExactMeansExact) {
   std::vector<double> got = expected_values();
   const std::vector<double> want = stored(got, DType::kF32).to_doubles();
   EXPECT_EQ(judge_output(stored(want, DType::kF32), want, exact_tolerance()).word, VerdictWord::kPass);
-  got[9] += 1e-6;
-  EXPECT_EQ(judge_output(stored(got, DType::kF32), want, exact_tolerance()).word, VerdictWord::kFail);
+  for (const std::size_t place : {std::size_t{0}, std::size_t{9}, got.size() - 1}) {
+    got = want;
+    got[place] += 1e-6;
+    EXPECT_EQ(judge_output(stored(got, DType::kF32), want, exact_tolerance()).word, VerdictWord::kFail) << place;
+  }
+}
+
+TEST(Judge, AValueMayBeOffByTheLargerOfBothLimitsAndNotByTheirSum) {
+  const std::vector<double> want{10.0, 10.0};
+  const auto word = [&](double got) {
+    Tensor values("lse", DType::kF32, {2});
+    values.set(0, 10.0);
+    values.set(1, got);
+    return judge_output(values, want, {.abs = 1.0, .rel = 0.1}).word;
+  };
+  EXPECT_EQ(word(10.9), VerdictWord::kPass);
+  EXPECT_EQ(word(11.5), VerdictWord::kFail);
+}
+
+// Half of what a row may be off, and less the more rows there are.
+TEST(Judge, OfFewRowsTheMeanMayBeOffByMore) {
+  const Tolerance limit{.rel_rms = 0.02, .bias = 0.002};
+  const auto word = [&](std::int64_t rows, double off) {
+    Tensor got("out", DType::kF32, {rows, 8});
+    std::vector<double> want;
+    for (std::int64_t i = 0; i < got.count(); ++i) {
+      want.push_back(1.0 + static_cast<double>(i));
+      got.set(i, want.back() * (1.0 + off));
+    }
+    return judge_output(got, want, limit).word;
+  };
+  for (const auto& [rows, allowed] : {std::pair(1, 0.012), {4, 0.007}, {16, 0.0045}}) {
+    EXPECT_EQ(word(rows, 0.9 * allowed), VerdictWord::kPass) << rows;
+    EXPECT_EQ(word(rows, 1.1 * allowed), VerdictWord::kFail) << rows;
+  }
+}
+
+TEST(Judge, ANumberThatIsNoneLeavesTheLargestDifferenceOfTheOthers) {
+  Tensor got("out", DType::kF32, {4});
+  for (const auto& [i, value] : {std::pair(0, 1.0), {1, kNan}, {2, 1.5}, {3, kInf}}) got.set(i, value);
+  const OutputVerdict verdict = judge_output(got, std::vector<double>(4, 1.0), {.abs = 1.0});
+  EXPECT_EQ(verdict.word, VerdictWord::kFail);
+  EXPECT_EQ(verdict.max_abs, 0.5);
+  EXPECT_EQ(verdict.worst, 2);
+}
+
+// Whichever of a kernel's outputs it is that fails, and by its own limit.
+TEST(Verdict, EveryOutputIsJudgedByItsOwnLimit) {
+  Tensor first("out", DType::kF32, {2});
+  Tensor second("lse", DType::kF32, {2});
+  for (Tensor* values : {&first, &second}) {
+    for (std::int64_t i = 0; i < 2; ++i) values->set(i, 1.0 + static_cast<double>(i));
+  }
+  const Tolerance loose{.abs = 1.0};
+  const auto judged_by = [&](const Tolerance& one, const Tolerance& other, double first_off, double second_off) {
+    return judge({first, second}, {{"out", {1.0, 2.0 + first_off}}, {"lse", {1.0, 2.0 + second_off}}}, {one, other},
+                 {});
+  };
+  EXPECT_EQ(judged_by(exact_tolerance(), loose, 0.0, 0.5).word, VerdictWord::kPass);
+  EXPECT_EQ(judged_by(loose, exact_tolerance(), 0.5, 0.0).word, VerdictWord::kPass);
+  EXPECT_EQ(judged_by(exact_tolerance(), loose, 0.5, 0.0).reason, "out[1] is 2, expected 2.5: off by 0.5");
+  EXPECT_EQ(judged_by(loose, exact_tolerance(), 0.0, 0.5).reason, "lse[1] is 2, expected 2.5: off by 0.5");
 }
 
 TEST(Verdict, BrokenCanariesFailWhateverTheNumbers) {

@@ -14,6 +14,13 @@ namespace {
 
 constexpr std::string_view kSmallCase = "mla_decode --heads 1 --cache-seqlens 65,129";
 
+// The source of a kernel that takes the launcher's arguments and does only this.
+std::string mla_decode_that(const std::string& statement) {
+  return "kernel void mla_decode(global ushort* a, global ushort* b, global ushort* c, global int* d, global int* e, "
+         "global ushort* out, global float* lse, global float* h, int i, int j, int k, float l) { " +
+         statement + " }\n";
+}
+
 TEST(Devices, AreChosenByIndexOrPartOfTheName) {
   PREFLIGHT_NEEDS_DEVICE();
   const auto devices = list_devices();
@@ -142,12 +149,34 @@ TEST(Runner, AWriteOutsideTheBufferBreaksTheCanary) {
 TEST(Runner, AnOutputLeftUnwrittenFails) {
   PREFLIGHT_NEEDS_DEVICE();
   const testing::TemporaryDirectory folder;
-  folder.file(
-      "mla_decode.cl",
-      "kernel void mla_decode(global ushort* a, global ushort* b, global ushort* c, global int* d, global int* e, "
-      "global ushort* f, global float* g, global float* h, int i, int j, int k, float l) {}\n");
+  folder.file("mla_decode.cl", mla_decode_that(""));
   const auto report = run_case(kSmallCase, {}, {.kernel_dir = folder.path()});
   EXPECT_EQ(report->worst(), VerdictWord::kFail) << report->cases.front().verdict.reason;
+}
+
+TEST(Runner, AWriteBehindABufferBreaksItsCanaryAsOneInFrontDoes) {
+  PREFLIGHT_NEEDS_DEVICE();
+  for (const auto& [statement, reason] : {std::pair("out[-1] = 0;", "wrote outside the buffer of out"),
+                                          {"out[2 * 512] = 0;", "wrote outside the buffer of out"},
+                                          {"lse[-1] = 0.0f;", "wrote outside the buffer of lse"},
+                                          {"lse[2] = 0.0f;", "wrote outside the buffer of lse"}}) {
+    const testing::TemporaryDirectory folder;
+    folder.file("mla_decode.cl", mla_decode_that(statement));
+    const auto report = run_case(kSmallCase, {}, {.kernel_dir = folder.path()});
+    EXPECT_EQ(report->cases.front().verdict.reason, reason) << statement;
+  }
+}
+
+TEST(Runner, WhatComesBehindACaseThatFailedIsNotRunWhereThatStops) {
+  PREFLIGHT_NEEDS_DEVICE();
+  const testing::TemporaryDirectory folder;
+  folder.file("mla_decode.cl", mla_decode_that(""));
+  const KernelCase c = *parse_case(kSmallCase);
+  for (const bool stops : {false, true}) {
+    const auto report = run_cases({c, c}, {}, {.kernel_dir = folder.path(), .stop_at_failure = stops});
+    EXPECT_EQ(report.cases[0].verdict.word, VerdictWord::kFail);
+    EXPECT_EQ(report.cases[1].verdict.word, stops ? VerdictWord::kSkipped : VerdictWord::kFail);
+  }
 }
 
 // Accumulators that start as what memory holds are multiplied by 0 in the first tile: only a NaN stays.
