@@ -280,7 +280,7 @@ TEST(RemediesNearby, AreFoundForARefusal) {
 TEST(RemediesNearby, AreFoundWhereNothingMendsTheLaunch) {
   const std::vector<std::string> launch = {"--model-path", "Qwen/Qwen3.5-9B", "--gpu-id-step", "0"};
   EXPECT_EQ(fix_told("RF001", {"--sglang-version", "0.5.11"}, launch),
-            "--gpu-id-step 1 (only the first step: HY004 is next)");
+            "--gpu-id-step 1 with SGLang 0.5.13");
 }
 
 TEST(RemediesNearby, AllowTheModelsOwnCode) {
@@ -364,11 +364,17 @@ TEST(RemediesTold, SayWhatAChangeEndsWith) {
             "--page-size 128, or drop --page-size");
 }
 
-// What gets past a refusal to the next one is no way out.
+// What gets past a refusal to the next one is no way out, where nothing mends that.
 TEST(RemediesTold, SayThatTheyAreAFirstStepOnly) {
-  const std::string fix = fix_told("RF019", {"--sglang-version", "0.5.13", "--device-profile", "max1100"},
-                                   {"--model-path", "openai/gpt-oss-20b", "--quantization", "mxfp4"});
-  EXPECT_EQ(fix, "SGLang 0.5.20 (only the first step: MO002 is next)");
+  const TemporaryDirectory dir;
+  dir.file("config.json", R"({"model_type": "llama", "architectures": ["FrobnicateForCausalLM"], "hidden_size": 4096,
+    "intermediate_size": 12288, "num_hidden_layers": 2, "num_attention_heads": 32, "num_key_value_heads": 8,
+    "vocab_size": 128000, "max_position_embeddings": 4096, "rms_norm_eps": 1e-5, "torch_dtype": "bfloat16"})");
+  const std::vector<std::string> options = {"--sglang-version", "0.5.13", "--device-profile", "b60"};
+  EXPECT_EQ(fix_told("US001", options, {"--model-path", dir.path(), "--dcp-size", "2"}),
+            "drop --dcp-size (only the first step: MC001 is next)");
+  EXPECT_EQ(fix_told("US001", options, {"--model-path", "openai/gpt-oss-20b", "--dcp-size", "2"}),
+            "drop --dcp-size with SGLang 0.5.20");
 }
 
 // triton cuts the chunks of deterministic inference down to nothing up to 0.5.21.
@@ -413,6 +419,37 @@ TEST(RemediesTold, AreTheFixWhereNoChangeOfArgumentsIs) {
   EXPECT_THAT(text, ::testing::HasSubstr("fix: SGLang 0.5.20\n"));
   EXPECT_THAT(text, ::testing::HasSubstr("no errors; nothing else was found)\n  SGLang 0.5.20\n"));
   EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("none found")));
+}
+
+// Another release gives up less than another checkpoint, and what it brings has advice of its own.
+TEST(RemediesTold, JoinAnotherReleaseWithWhatItBrings) {
+  const std::vector<std::string> options = {"--sglang-version", "0.5.17", "--device-profile", "b60",
+                                            "--device-count",   "8"};
+  const std::string fix = "--tp-size 4 --mem-fraction-static 0.72 with SGLang 0.5.20";
+  EXPECT_EQ(fix_told("RF019", options, {"--model-path", "openai/gpt-oss-120b"}), fix);
+  EXPECT_THAT(text_of(options, {"--model-path", "openai/gpt-oss-120b"}),
+              ::testing::HasSubstr("no errors; nothing else was found)\n  " + fix + "\n\n"));
+  EXPECT_EQ(fix_told("RF019", options, {"--model-path", "openai/gpt-oss-120b", "--tp-size", "4"}),
+            "--mem-fraction-static 0.72 with SGLang 0.5.20");
+  EXPECT_EQ(fix_told("RF019", {"--sglang-version", "0.5.13", "--device-profile", "max1100"},
+                     {"--model-path", "openai/gpt-oss-20b", "--quantization", "mxfp4"}),
+            "--moe-runner-backend triton --attention-backend triton with SGLang 0.5.20");
+}
+
+// Each fix needs another checkpoint, and a release does not. Of the word that stands for its path nothing is known, and
+// nothing is said.
+TEST(RemediesTold, AreToldBesideFixesThatTakeAnotherCheckpoint) {
+  const TemporaryDirectory dir;
+  dir.file("config.json", R"({"model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"], "hidden_size": 4096,
+    "intermediate_size": 12288, "num_hidden_layers": 36, "num_attention_heads": 32, "num_key_value_heads": 8,
+    "head_dim": 128, "vocab_size": 151936, "max_position_embeddings": 40960, "rms_norm_eps": 1e-6,
+    "torch_dtype": "float16", "quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 128,
+    "desc_act": false, "sym": true}})");
+  const std::string text =
+      text_of({"--sglang-version", "0.5.18", "--device-profile", "b60"}, {"--model-path", dir.path()});
+  EXPECT_THAT(text, ::testing::HasSubstr("Fix (resolved and checked again: no errors)\n  SGLang 0.5.19\n  or\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr("--model-path FP8-CHECKPOINT\n"));
+  EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("MD001")));
 }
 
 // A launch that was refused had hidden that its cache holds not one request.

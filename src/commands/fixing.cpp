@@ -263,6 +263,15 @@ int tries_within(const Tries& tries, std::size_t cost, int most) {
   return static_cast<int>(std::min(left, static_cast<std::size_t>(most)));
 }
 
+// Of the remedies that leave no error, those worth telling beside the fixes: all where there is no fix, and where each
+// takes another checkpoint, what takes none.
+std::vector<Remedy> beside(const std::vector<CheckedFix>& fixes, std::vector<Remedy> mending) {
+  const auto takes_another = [](const auto& way) { return !way.stored_as.empty(); };
+  if (!std::ranges::all_of(fixes, takes_another)) return {};
+  if (!fixes.empty()) std::erase_if(mending, takes_another);
+  return mending;
+}
+
 }  // namespace
 
 void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, FixSearch& found,
@@ -296,7 +305,7 @@ void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, F
     if (whole.fixes.size() == kWholeFixes) break;
   }
   const fix::Proofs told = fix::prove_remedies(question, prepared.launch, findings, whole, look, proofs);
-  if (found.attempts > 0 && found.fixes.empty()) found.elsewhere = rules::words_of(told.mending);
+  if (found.attempts > 0) found.elsewhere = rules::words_of(beside(found.fixes, told.mending));
   conceal(findings, prepared.inputs);
 }
 

@@ -161,18 +161,49 @@ class Prover {
   std::vector<Remedy> found_elsewhere(const Diagnostic& finding, Tried& tried) {
     const bool is_error = is_of_sglang(finding);
     if (!tried.troubling.empty()) return std::move(tried.troubling);
-    if (std::vector<Remedy> whole = whole_for(finding); !whole.empty()) return whole;
+    const std::vector<Remedy> whole = whole_for(finding);
+    if (!whole.empty() && !std::ranges::all_of(whole, asks_for_more)) return whole;
     if (auto more = with_more(finding, tried.adding)) return {*more};
+    if (!whole.empty()) return whole;
     std::vector<Remedy>& uncovering = tried.uncovering;
     if (!is_error || !whole_.searched) return std::move(uncovering);
     std::optional<Remedy> past;
-    if (auto near = nearby(finding, past)) return {*near};
+    std::vector<Candidate> first_step;
+    if (auto near = nearby(finding, past, first_step)) return {*near};
+    if (auto more = with_more(finding, first_step)) return {*more};
     if (uncovering.empty() && past) uncovering.push_back(std::move(*past));
     past.reset();
     if (auto other = other_release(finding, past)) return {*other};
+    if (past) {
+      if (auto more = with_more(finding, {{.remedy = {.release = past->release}}})) return {*more};
+    }
     if (uncovering.empty() && past) uncovering.push_back(std::move(*past));
     if (auto cards = other_cards(finding)) return {*cards};
     return std::move(uncovering);
+  }
+
+  // Another checkpoint or other hardware: what costs more than another release does.
+  static bool asks_for_more(const Remedy& remedy) { return !remedy.stored_as.empty() || !remedy.device.empty(); }
+
+  // The release that a remedy leads to.
+  [[nodiscard]] Release release_of(const Remedy& remedy) const {
+    return parse_release(remedy.release).value_or(question_.release);
+  }
+
+  // The launch's words as that release groups them: which options there are, and what they take, differs.
+  [[nodiscard]] const std::vector<Group>& groups_in(Release release) const {
+    if (release == question_.release) return groups_;
+    const auto [it, is_new] = grouped_.try_emplace(release.text());
+    if (is_new) it->second = group_arguments(release, question_.words, question_.where);
+    return it->second;
+  }
+
+  // The launch with the candidate; nullopt where it changes nothing.
+  [[nodiscard]] std::optional<Arranged> arranged(const Candidate& c) const {
+    const Release release = release_of(c.remedy);
+    Arranged now{groups_in(release), question_.env, {}};
+    const bool is_changed = apply(c, release, now) || !c.remedy.release.empty() || !c.remedy.device.empty();
+    return is_changed ? std::optional(std::move(now)) : std::nullopt;
   }
 
   [[nodiscard]] bool is_mended_on(const Diagnostic& finding, const std::string& cards) {
@@ -225,8 +256,9 @@ class Prover {
   }
 
   // The smallest change of the options around the error that takes it away, best without a new warning; `past`: one
-  // that leads to the next refusal.
-  std::optional<Remedy> nearby(const Diagnostic& finding, std::optional<Remedy>& past) {
+  // that leads to the next refusal, carried out by `first_step`.
+  std::optional<Remedy> nearby(const Diagnostic& finding, std::optional<Remedy>& past,
+                               std::vector<Candidate>& first_step) {
     const std::vector<Diagnostic> alone{finding};
     const Situation situation{question_.release, groups_, question_.env, launch_, finding, alone};
     auto list = launch_.usage ? usage_candidates(situation) : value_candidates(situation);
@@ -248,6 +280,7 @@ class Prover {
         if (!troubled) troubled = with_trouble(*remedy, brought);
       } else if (is_refusal(finding) && !past) {
         past = as_first_step(*remedy, error->rule);
+        first_step.push_back({.edits = list[i].edits, .remedy = *remedy});
       }
     }
     return troubled;
@@ -269,13 +302,14 @@ class Prover {
     const bool first_is_enough = std::ranges::any_of(remedy.steps, [](const RemedyStep& step) {
       return step.kind == StepKind::kLower || step.kind == StepKind::kRaise;
     });
-    const Situation situation{question_.release, groups_, question_.env, launch_, finding, before_};
+    const Release release = release_of(remedy);
+    const Situation situation{release, groups_in(release), question_.env, launch_, finding, before_};
     std::vector<Candidate> candidates = carried_out(remedy, situation);
     if (candidates.empty() && is_for_the_user(remedy)) return Trying::kNothingToTry;
     for (const bool widened : {false, true}) {
       for (const Candidate& c : candidates) {
         if (c.is_widened != widened) continue;
-        const Outcome outcome = tell(finding, c, remedy, tried);
+        const Outcome outcome = tell(finding, c, tried);
         if (outcome == Outcome::kUntried) return Trying::kNoTrialsLeft;
         if (helps(outcome) && (first_is_enough || widened)) return Trying::kTried;
         found_ = found_ || helps(outcome);
@@ -286,44 +320,45 @@ class Prover {
   }
 
   // One way to take a remedy, put where it belongs.
-  Outcome tell(const Diagnostic& finding, const Candidate& c, const Remedy& remedy, Tried& tried) {
+  Outcome tell(const Diagnostic& finding, const Candidate& c, Tried& tried) {
     Remedy told = c.remedy;
-    const Outcome outcome = outcome_of(finding, c, remedy, told);
+    const Outcome outcome = outcome_of(finding, c, told);
     if (outcome == Outcome::kHolds) add(least(finding, c.remedy, told), tried.holding);
     if (outcome == Outcome::kUncovers) add(told, tried.uncovering);
     if (outcome == Outcome::kUncovers || outcome == Outcome::kAdds) tried.adding.push_back(c);
     if (outcome != Outcome::kTroubles) return outcome;
     std::optional<Remedy> troubled;
-    if (auto more = without_trouble(finding, c, remedy, troubled)) {
+    if (auto more = without_trouble(finding, c, false, troubled)) {
       add(*more, tried.holding);
     } else {  // what another release warns of is its own
-      add(told, remedy.release.empty() ? tried.troubling : tried.holding);
+      add(told, c.remedy.release.empty() ? tried.troubling : tried.holding);
     }
     return outcome;
   }
 
-  // A remedy that brings errors, or uncovers them, together with what they advise.
+  // A remedy that brings errors, or uncovers them, together with what they advise: of options first.
   std::optional<Remedy> with_more(const Diagnostic& finding, const std::vector<Candidate>& adding) {
     std::optional<Remedy> troubled;
-    for (const Candidate& c : adding) {
-      if (joined_used_ >= kJoinedInAll) break;
-      const int before = used_;
-      auto whole = without_trouble(finding, c, c.remedy, troubled);
-      joined_used_ += used_ - before;
-      if (whole) return whole;
+    for (const bool elsewhere : {false, true}) {
+      for (const Candidate& c : adding) {
+        if (joined_used_ >= kJoinedInAll) break;
+        const int before = used_;
+        auto whole = without_trouble(finding, c, elsewhere, troubled);
+        joined_used_ += used_ - before;
+        if (whole) return whole;
+      }
     }
     return troubled;
   }
 
   // The remedy together with what the findings that it brings advise, one after the other; `troubled`: the first on the
   // way that brings warnings alone.
-  std::optional<Remedy> without_trouble(const Diagnostic& finding, const Candidate& c, const Remedy& remedy,
+  std::optional<Remedy> without_trouble(const Diagnostic& finding, const Candidate& c, bool elsewhere,
                                         std::optional<Remedy>& troubled) {
-    if (!remedy.release.empty()) return std::nullopt;
     Candidate now = c;
     for (int joined = 0; joined < kJoined; ++joined) {
       std::optional<Candidate> better;
-      if (auto whole = with_advice(finding, now, better, troubled)) return whole;
+      if (auto whole = with_advice(finding, now, elsewhere, better, troubled)) return whole;
       if (!better) return std::nullopt;
       now = std::move(*better);
     }
@@ -332,20 +367,18 @@ class Prover {
 
   // With the advice of one of the findings that it brings; `better`: one that leaves fewer of them, where none leaves
   // none.
-  std::optional<Remedy> with_advice(const Diagnostic& finding, const Candidate& c, std::optional<Candidate>& better,
-                                    std::optional<Remedy>& troubled) {
-    Arranged now{groups_, question_.env, {}};
-    const Look* seen = apply(c, question_.release, now) ? look_at(now, c.remedy) : nullptr;
+  std::optional<Remedy> with_advice(const Diagnostic& finding, const Candidate& c, bool elsewhere,
+                                    std::optional<Candidate>& better, std::optional<Remedy>& troubled) {
+    const auto now = arranged(c);
+    const Look* seen = now ? look_at(*now, c.remedy) : nullptr;
     if (seen == nullptr) return std::nullopt;
     const std::vector<const Diagnostic*> brought = against(*seen, c.remedy);
     for (const Diagnostic* other : brought) {
-      const Situation situation{question_.release, groups_, question_.env, seen->launch, *other, seen->findings};
-      for (const Remedy& more : advice_on(*other, *seen, now)) {
-        const bool elsewhere = !more.release.empty() || !more.device.empty() || !more.stored_as.empty();
-        if (elsewhere || more.steps.empty()) continue;
-        for (const Candidate& joined : carried_out(rules::together({without(c.remedy, more), more}), situation)) {
+      for (const Remedy& more : advice_on(*other, *seen, *now)) {
+        if (!is_joined(c.remedy, more, elsewhere)) continue;
+        for (const Candidate& joined : both(c.remedy, more, *other, *seen)) {
           Remedy told = joined.remedy;
-          const Outcome outcome = outcome_of(finding, joined, joined.remedy, told);
+          const Outcome outcome = outcome_of(finding, joined, told);
           if (outcome == Outcome::kHolds) return told;
           if (outcome == Outcome::kTroubles && !troubled) troubled = told;
           const bool is_gone = outcome != Outcome::kFails && outcome != Outcome::kUntried;
@@ -356,11 +389,28 @@ class Prover {
     return std::nullopt;
   }
 
+  // Whether the advice goes with the remedy: of options, or (`elsewhere`) of a release or a checkpoint, where the
+  // remedy names none. Other cards are looked for by themselves.
+  static bool is_joined(const Remedy& remedy, const Remedy& advice, bool elsewhere) {
+    if (!advice.device.empty()) return false;
+    if (advice.release.empty() && advice.stored_as.empty()) return !advice.steps.empty();
+    return elsewhere && (advice.release.empty() || remedy.release.empty()) &&
+           (advice.stored_as.empty() || remedy.stored_as.empty());
+  }
+
+  // The ways to take a remedy together with what a finding advises on the launch that it leads to.
+  std::vector<Candidate> both(const Remedy& remedy, const Remedy& advice, const Diagnostic& other, const Look& seen) {
+    const Remedy whole = rules::together({without(remedy, advice), advice});
+    const Release release = release_of(whole);
+    return carried_out(whole, {release, groups_in(release), question_.env, seen.launch, other, seen.findings});
+  }
+
   // What the finding advises; of a refusal that advises nothing, the nearest changes of the options it is about.
   std::vector<Remedy> advice_on(const Diagnostic& finding, const Look& seen, const Arranged& now) const {
     if (!finding.remedies.empty() || !is_refusal(finding)) return finding.remedies;
     const std::vector<Diagnostic> alone{finding};
-    const Situation situation{question_.release, now.groups, now.env, seen.launch, finding, alone};
+    const Release release = seen.launch.release();
+    const Situation situation{release, now.groups, now.env, seen.launch, finding, alone};
     auto list = seen.launch.usage ? usage_candidates(situation) : value_candidates(situation);
     std::ranges::stable_sort(list, {}, &Candidate::cost);
     std::vector<Remedy> out;
@@ -370,7 +420,7 @@ class Prover {
       const std::string& option = first.group ? now.groups[*first.group].name : first.name;
       if (first.kind == Edit::Kind::kSet && ++values[option] > 2) continue;
       Arranged next = now;
-      if (!apply(list[i], question_.release, next)) continue;
+      if (!apply(list[i], release, next)) continue;
       auto remedy = remedy_of({.changes = changes_to(next, now.groups, now.env), .stored_as = next.stored_as});
       if (remedy) out.push_back(std::move(*remedy));
     }
@@ -379,8 +429,8 @@ class Prover {
 
   // Of a candidate that was looked at already.
   std::size_t count_against(const Candidate& c) {
-    Arranged now{groups_, question_.env, {}};
-    const Look* seen = apply(c, question_.release, now) ? look_at(now, c.remedy) : nullptr;
+    const auto now = arranged(c);
+    const Look* seen = now ? look_at(*now, c.remedy) : nullptr;
     return seen == nullptr ? 0 : against(*seen, c.remedy).size();
   }
 
@@ -403,7 +453,7 @@ class Prover {
       const Situation situation{question_.release, groups_, question_.env, launch_, finding, before_};
       for (const Candidate& c : candidates_of(less, situation)) {
         Remedy smaller = c.remedy;
-        if (!c.is_widened && outcome_of(finding, c, c.remedy, smaller) == Outcome::kHolds) return smaller;
+        if (!c.is_widened && outcome_of(finding, c, smaller) == Outcome::kHolds) return smaller;
       }
     }
     return told;
@@ -496,7 +546,8 @@ class Prover {
   [[nodiscard]] bool gives(const Remedy& remedy, std::optional<Field> field) const {
     return std::ranges::any_of(remedy.steps, [&](const RemedyStep& step) {
       const bool takes_value = step.kind != StepKind::kDrop && step.kind != StepKind::kUnset;
-      const args::Option* option = named_option(step.name, question_.release, groups_);
+      const Release release = release_of(remedy);
+      const args::Option* option = named_option(step.name, release, groups_in(release));
       return takes_value && option != nullptr && option->row != nullptr && field == option->field;
     });
   }
@@ -538,14 +589,14 @@ class Prover {
   }
 
   // `told`: the remedy as it will be told, with what else it moves.
-  Outcome outcome_of(const Diagnostic& finding, const Candidate& c, const Remedy& remedy, Remedy& told) {
-    Arranged now{groups_, question_.env, {}};
-    if (!apply(c, question_.release, now) && remedy.release.empty() && remedy.device.empty()) return Outcome::kFails;
-    if (!seen_.contains(key_with(now, remedy))) {
+  Outcome outcome_of(const Diagnostic& finding, const Candidate& c, Remedy& told) {
+    const auto now = arranged(c);
+    if (!now) return Outcome::kFails;
+    if (!seen_.contains(key_with(*now, c.remedy))) {
       if (used_ == left_) return Outcome::kUntried;
       ++used_;
     }
-    const Look* seen = look_at(now, remedy);
+    const Look* seen = look_at(*now, c.remedy);
     if (seen == nullptr || is_in(finding, seen->findings)) return Outcome::kFails;
     if (finding.rule == "CH001") {
       const auto remark = remark_on_values(launch_, seen->launch);
@@ -575,6 +626,7 @@ class Prover {
   std::vector<Remedy> mending_;
   bool found_ = false;  // a value of the remedy at hand helps
   std::vector<Group> groups_;
+  mutable std::map<std::string, std::vector<Group>> grouped_;  // by other releases, once asked
   std::map<std::string, std::optional<Look>> seen_;
   std::optional<std::vector<std::pair<std::string, Look>>> elsewhere_;  // by release, once asked
 };

@@ -39,12 +39,13 @@ struct Proofs {
 // SGLang changes, is told with what that finding advises; where that does not help either, only when no other holds,
 // and with the finding's rule. Past a refusal warnings were hidden: they are named, and only one of a server that
 // serves nothing speaks against a remedy. An error that no remedy of its own mends gets, in this order: those of
-// `whole`, which mend all that is wrong; one of its own with what the errors advise that it brings; where fixes were
-// searched for and none was found, the smallest change of the options around it, then the nearest other release, later
-// ones first, in which it is gone and no error has come, then more cards or other ones on which it is; those of any of
-// these that get past a refusal, to the next one, which they say. A warning gets the first two of these, where `whole`
-// takes it away. Another card that a rule asks for is looked for where none of the rule's options holds. `launch`: what
-// became of the question's words. What is left untried when `trials` are used up says so.
+// `whole`, which mend all that is wrong, before or, where each takes another checkpoint or other cards, after one of
+// its own with what the errors advise that it brings, another release among that; where fixes were searched for and
+// none was found, the smallest change of the options around it, then the nearest other release, later ones first, in
+// which it is gone and no error has come, by itself or with the advice on what comes, then more cards or other ones on
+// which it is; those of any of these that get past a refusal, to the next one, which they say. A warning gets the first
+// two of these, where `whole` takes it away. Another card that a rule asks for is looked for where none of the rule's
+// options holds. `launch`: what became of the question's words. What is left untried when `trials` are used up says so.
 Proofs prove_remedies(const Question& question, const Launch& launch, std::vector<Diagnostic>& findings,
                       const WholeFixes& whole, const LookAt& look, int trials);
 

@@ -383,13 +383,14 @@ class Search {
   }
 
   void keep(State s) {
+    const State tried_as = s;  // with a path: of the word that stands for one nothing is known
     name_checkpoint(s);
     CheckedFix fix = fix_of(s);
     if (fix.changes.empty() && fix.stored_as.empty()) return;
     const bool known = std::ranges::any_of(
         found_, [&](const Found& f) { return f.fix.env == fix.env && kind_of(f.fix) == kind_of(fix); });
     if (known) return;
-    fix.leaves = left_by(s);
+    fix.leaves = left_by(tried_as);
     // What was taken back no longer costs anything: changes are what counts, then how they were meant.
     const double cost = static_cast<double>(fix.changes.size()) + 0.2 * s.cost + (s.stored_as.empty() ? 0.0 : 1.0);
     best_ = best_ < 0.0 ? cost : std::min(best_, cost);

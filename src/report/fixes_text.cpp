@@ -105,6 +105,8 @@ std::string fixes_text(const FixSearch& search, const Style& style) {
     return style.bold("Fix") + "\n  " + style.yellow("none found: ") + printable(search.none_because) + "\n\n";
   }
   std::string out = style.bold("Fix") + style.dim(fmt::format(" ({})", how_checked(search))) + "\n";
+  if (!search.elsewhere.empty())
+    out += "  " + style.green(printable(search.elsewhere)) + "\n" + style.dim("  or") + "\n";
   for (std::size_t i = 0; i < search.fixes.size(); ++i) {
     if (i > 0) out += style.dim("  or") + "\n";
     for (const std::string& line : diff_lines(search.fixes[i])) {
