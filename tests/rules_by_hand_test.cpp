@@ -444,6 +444,7 @@ Edit dual_chunks_of(const char* name) {
 
 constexpr const char* kMoe = "--device xpu --tp-size 4";
 constexpr const char* kB70 = "Intel(R) Arc(TM) Pro B70 Graphics";
+constexpr const char* kMax1550 = "Intel(R) Data Center GPU Max 1550";
 
 const Bound kBounds[] = {
     {"VA001", 23, true, "qwen3-0.6b", BOOTSTRAP("prefill", "65536"), nothing},
@@ -463,6 +464,10 @@ const Bound kBounds[] = {
     {"MO001", 18, false, "qwen3-30b-a3b-fp8", "--device xpu --tp-size 2", nothing},
     {"MO001", 18, false, "qwen3-30b-a3b", "--device xpu --tp-size 2 --quantization fp8",
      variable("SGLANG_USE_SGL_XPU", "1")},
+    {"MO002", 19, true, "qwen3-30b-a3b", kMoe, card(kMax1550)},
+    {"MO002", 18, false, "qwen3-30b-a3b", kMoe, card(kMax1550)},
+    {"MO002", 18, true, "qwen3-30b-a3b", kMoe, all({card(kMax1550), variable("SGLANG_USE_SGL_XPU", "1")})},
+    {"MO002", 11, true, "qwen3-30b-a3b", kMoe, all({card(kMax1550), variable("SGLANG_USE_SGL_XPU", "1")})},
     {"MO003", 18, true, "gemma-4-26b-a4b-it", kMoe, nothing},
     {"MO003", 19, false, "gemma-4-26b-a4b-it", kMoe, nothing},
     {"MO003", 20, false, "gpt-oss-20b", "--device xpu --moe-runner-backend triton", nothing},

@@ -68,7 +68,8 @@ std::optional<Finding> fp8_experts(const LaunchFacts& f) {
 
 std::optional<Finding> device_without_kernel(const LaunchFacts& f) {
   if (!on_kernel_package(f) || f.is_battlemage_or_later()) return std::nullopt;
-  return Finding{.message = fmt::format("the expert kernels are built for Battlemage, not for {}", f.device().name)};
+  return Finding{.message = fmt::format("the expert kernels are built for Battlemage, not for {}", f.device().name),
+                 .remedies = {off_kernel_package(f), on_another_card()}};
 }
 
 std::optional<Finding> triton_activation(const LaunchFacts& f) {
@@ -287,14 +288,17 @@ const Rule kRules[] = {
      .refs = {"MOE-2"},
      .field = Field::moe_runner_backend,
      .summary = "experts on a device the kernel package is not built for",
-     .why = "The first forward pass is refused.",
-     .remedies = {give("--moe-runner-backend", "triton"), remedy::on_another_card()},
+     .why = "AssertionError at the first forward pass. Before 0.5.19 the kernel package runs experts where "
+            "SGLANG_USE_SGL_XPU asks for it.",
+     .remedies = {give("--moe-runner-backend", "triton"), unset("SGLANG_USE_SGL_XPU"), remedy::on_another_card()},
      .source = "sgl-kernel-xpu python/sgl_kernel/moe.py",
      .device = "xpu",
-     .since = v0_5(19),
      .check = device_without_kernel,
-     .fires_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4", .device = "max1550"}}},
-     .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4"},
+     .fires_on = {{{.model = "qwen3-30b-a3b",
+                    .args = "--device xpu --tp-size 4",
+                    .device = "max1550",
+                    .env = "SGLANG_USE_SGL_XPU=1"}}},
+     .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4", .env = "SGLANG_USE_SGL_XPU=1"},
                    {.model = "qwen3-30b-a3b",
                     .args = "--device xpu --tp-size 4 --moe-runner-backend triton",
                     .device = "max1550"}}}},
