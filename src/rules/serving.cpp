@@ -165,6 +165,33 @@ std::optional<Finding> package_of_its_own(const LaunchFacts& f) {
   return std::nullopt;
 }
 
+bool opens(const LaunchFacts& f, std::string_view storage) {
+  return f.is(Field::hicache_storage_backend, storage) && opens_storage(f);
+}
+
+std::optional<Finding> storage_of_nothing(const LaunchFacts& f) {
+  if (!opens(f, "shm")) return std::nullopt;
+  return Finding{.message = "--hicache-storage-backend shm stores nothing: no page is ever found there"};
+}
+
+std::optional<Finding> storage_of_names(const LaunchFacts& f) {
+  if (!opens(f, "sim")) return std::nullopt;
+  return Finding{.message = "--hicache-storage-backend sim keeps the names of pages and not what is in them"};
+}
+
+// Settings that stand in a file are not known.
+std::optional<Finding> storage_without_class(const LaunchFacts& f) {
+  const std::string_view extra = f.text(Field::hicache_storage_backend_extra_config);
+  if (!opens(f, "dynamic") || extra.starts_with('@')) return std::nullopt;
+  for (const std::string_view key : {"backend_name", "module_path", "class_name"}) {
+    if (extra.find(fmt::format("\"{}\"", key)) != std::string_view::npos) continue;
+    return Finding{.message = fmt::format("--hicache-storage-backend dynamic without {} in "
+                                          "--hicache-storage-backend-extra-config",
+                                          key)};
+  }
+  return std::nullopt;
+}
+
 std::optional<Finding> cache_of_a_plugin(const LaunchFacts& f) {
   if (!f.on(Field::radix_cache_backend)) return std::nullopt;
   return Finding{.message = fmt::format("--radix-cache-backend {}: no release registers one of that name",
@@ -424,6 +451,72 @@ const Rule kRules[] = {
                    {.model = "qwen3-0.6b", .args = "--device xpu --tokenizer-backend fastokens"}}},
      .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --enable-lmcache --disable-radix-cache"},
                    {.model = "qwen3-0.6b", .args = "--device xpu"}}}},
+    {.id = "SA019",
+     .severity = Severity::kWarning,
+     .field = Field::hicache_storage_backend,
+     .summary = "a storage of the hierarchical cache that stores nothing",
+     .why =
+         "The class behind the name takes every page, says that it is written, and finds none again. It is there for "
+         "its way of allocating the host pool in shared memory, which an Intel GPU does not use from 0.5.21 on.",
+     .remedies = {give("--hicache-storage-backend", "file"), drop("--hicache-storage-backend")},
+     .source = "sglang/srt/mem_cache/storage/shm/hicache_shm.py: HiCacheShm; sglang/srt/mem_cache/pool_host/common.py",
+     .since = v0_5(17),
+     .need = RuleNeed::kNothing,
+     .check = storage_of_nothing,
+     .fires_on = {{{.model = "qwen3-8b",
+                    .args = "--device xpu --tp-size 2 --enable-hierarchical-cache --hicache-storage-backend shm",
+                    .since = v0_5(23)},
+                   {.model = "deepseek-v2-lite-chat",
+                    .args = "--device xpu --tp-size 2 --enable-hierarchical-cache --hicache-storage-backend shm"}}},
+     .quiet_on = {{{.model = "qwen3-8b",
+                    .args = "--device xpu --tp-size 2 --enable-hierarchical-cache --hicache-storage-backend file"},
+                   {.model = "qwen3-8b", .args = "--device xpu --tp-size 2 --hicache-storage-backend shm"}}}},
+    {.id = "SA020",
+     .severity = Severity::kWarning,
+     .field = Field::hicache_storage_backend,
+     .summary = "a storage of the hierarchical cache that is made for measurements",
+     .why = "A prefix that is found there comes back as whatever the host pool held: the server answers wrongly, as "
+            "fast as the bandwidth that the simulation was given.",
+     .remedies = {give("--hicache-storage-backend", "file"), drop("--hicache-storage-backend")},
+     .source = "sglang/srt/mem_cache/storage/sim_storage.py: SimHiCacheStorage",
+     .since = v0_5(19),
+     .need = RuleNeed::kNothing,
+     .doubtful = true,
+     .check = storage_of_names,
+     .fires_on = {{{.model = "qwen3-8b",
+                    .args = "--device xpu --tp-size 2 --enable-hierarchical-cache --hicache-storage-backend sim",
+                    .since = v0_5(23)},
+                   {.model = "deepseek-v2-lite-chat",
+                    .args = "--device xpu --tp-size 2 --enable-hierarchical-cache --hicache-storage-backend sim"}}},
+     .quiet_on = {{{.model = "qwen3-8b",
+                    .args = "--device xpu --tp-size 2 --enable-hierarchical-cache --hicache-storage-backend file"},
+                   {.model = "qwen3-8b", .args = "--device xpu --tp-size 2 --hicache-storage-backend sim"}}}},
+    {.id = "SA021",
+     .field = Field::hicache_storage_backend,
+     .summary = "a storage of the hierarchical cache whose class is not named",
+     .why =
+         "ValueError in every scheduler: the extra settings have to say backend_name, module_path and class_name, in "
+         "JSON or in a file behind an @.",
+     .remedies = {drop("--hicache-storage-backend"),
+                  words("backend_name, module_path and class_name in --hicache-storage-backend-extra-config")},
+     .source = "sglang/srt/mem_cache/storage/backend_factory.py: StorageBackendFactory",
+     .need = RuleNeed::kNothing,
+     .check = storage_without_class,
+     .fires_on = {{{.model = "qwen3-8b",
+                    .args = "--device xpu --tp-size 2 --enable-hierarchical-cache --hicache-storage-backend dynamic",
+                    .since = v0_5(23)},
+                   {.model = "deepseek-v2-lite-chat",
+                    .args = "--device xpu --tp-size 2 --enable-hierarchical-cache --hicache-storage-backend dynamic "
+                            "--hicache-storage-backend-extra-config '{\"backend_name\": \"a\", \"module_path\": "
+                            "\"b\"}'"}}},
+     .quiet_on = {{{.model = "qwen3-8b",
+                    .args = "--device xpu --tp-size 2 --enable-hierarchical-cache --hicache-storage-backend dynamic "
+                            "--hicache-storage-backend-extra-config '{\"backend_name\": \"a\", \"module_path\": "
+                            "\"b\", \"class_name\": \"C\"}'",
+                    .since = v0_5(23)},
+                   {.model = "deepseek-v2-lite-chat",
+                    .args = "--device xpu --tp-size 2 --enable-hierarchical-cache --hicache-storage-backend dynamic "
+                            "--hicache-storage-backend-extra-config @storage.json"}}}},
     {.id = "SA011",
      .severity = Severity::kWarning,
      .field = Field::radix_cache_backend,
