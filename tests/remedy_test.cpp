@@ -289,6 +289,9 @@ TEST(RemediesNearby, AllowTheModelsOwnCode) {
            R"({"model_type": "of_its_own", "architectures": ["X"], "auto_map": {"AutoConfig": "configuration_x.C"}})");
   EXPECT_EQ(fix_told("RF001", {}, {"--model-path", dir.path()}),
             "--trust-remote-code (only the first step: RF001 is next)");
+  // Without the option SGLang asks for it again: dropping it is no step.
+  EXPECT_EQ(fix_told("RF001", {}, {"--model-path", dir.path(), "--trust-remote-code"}),
+            "configuration_x.py beside config.json");
 }
 
 // What no option mends says what does: the record's words about the model stay.

@@ -204,12 +204,21 @@ class Reader {
     return made;
   }
 
+  // With the way out that only this place knows.
+  [[noreturn]] void raise_with(Remedy remedy, std::string exception, std::string message) const {
+    throw Raised{{.exception = std::move(exception),
+                  .function = std::string(opens_),
+                  .message = std::move(message),
+                  .rule = std::string(id_of(RF::kOther)),
+                  .remedies = {std::move(remedy)}}};
+  }
+
   // A directory that is here has to hold the code. Elsewhere (the hub, a configuration given by option) nobody looked.
   void require_own_code() const {
     const std::string file = own_code_file(dict_);
     if (file.empty() || !source_.has_file(path_, ".") || source_.has_file(path_, file)) return;
-    raise(RF::kOther, "OSError", opens_,
-          fmt::format("the model's own configuration code, {}, is not in the directory", file));
+    raise_with({.words = file + " beside config.json"}, "OSError",
+               fmt::format("the model's own configuration code, {}, is not in the directory", file));
   }
 
   // What auto_map names as the configuration's class. Python looks for the name in whatever stands there: as a part of
@@ -244,7 +253,8 @@ class Reader {
         raise(RF::kOther, "TypeError", opens_, "AutoConfig of auto_map names no class: " + code->repr());
       }
       if (known == nullptr && !trust_)
-        raise(RF::kOther, "ValueError", opens_, "the model brings its own code; --trust-remote-code allows it");
+        raise_with({.steps = {{.name = "--trust-remote-code"}}}, "ValueError",
+                   "the model brings its own code; --trust-remote-code allows it");
       if (runs_own_code(release_, dict_, trust_)) {
         if (!code->is_string())
           raise(RF::kOther, "AttributeError", opens_, "AutoConfig of auto_map is no text: " + code->repr());

@@ -67,8 +67,9 @@ class Prover {
       failed = failed || (!elsewhere.empty() && held == elsewhere.end());
     }
     if (std::ranges::none_of(holding, &Remedy::acts)) {
-      const std::vector<Remedy> others = found_elsewhere(finding, tried);
-      holding.insert(holding.begin(), others.begin(), others.end());
+      bool mends = true;
+      const std::vector<Remedy> others = found_elsewhere(finding, tried, mends);
+      holding.insert(mends ? holding.begin() : holding.end(), others.begin(), others.end());
     }
     finding.remedies = std::move(holding);
     if (!is_meant(finding)) rules::say_remedies(finding);
@@ -157,8 +158,9 @@ class Prover {
     return remedy;
   }
 
-  // What mends a finding that its own remedies do not; else those that bring a warning, or are a first step only.
-  std::vector<Remedy> found_elsewhere(const Diagnostic& finding, Tried& tried) {
+  // What mends a finding that its own remedies do not; else those that bring a warning, or (not `mends`) are a first
+  // step only.
+  std::vector<Remedy> found_elsewhere(const Diagnostic& finding, Tried& tried, bool& mends) {
     const bool is_error = is_of_sglang(finding);
     if (!tried.troubling.empty()) return std::move(tried.troubling);
     const std::vector<Remedy> whole = whole_for(finding);
@@ -166,20 +168,30 @@ class Prover {
     if (auto more = with_more(finding, tried.adding)) return {*more};
     if (!whole.empty()) return whole;
     std::vector<Remedy>& uncovering = tried.uncovering;
+    mends = false;
     if (!is_error || !whole_.searched) return std::move(uncovering);
+    if (auto other = mended_around(finding, uncovering)) {
+      mends = true;
+      return {*other};
+    }
+    return std::move(uncovering);
+  }
+
+  // The options around the finding, then other releases, then other cards; a first step that is found on the way goes
+  // into `uncovering` where that has none.
+  std::optional<Remedy> mended_around(const Diagnostic& finding, std::vector<Remedy>& uncovering) {
     std::optional<Remedy> past;
     std::vector<Candidate> first_step;
-    if (auto near = nearby(finding, past, first_step)) return {*near};
-    if (auto more = with_more(finding, first_step)) return {*more};
+    if (auto near = nearby(finding, past, first_step)) return near;
+    if (auto more = with_more(finding, first_step)) return more;
     if (uncovering.empty() && past) uncovering.push_back(std::move(*past));
     past.reset();
-    if (auto other = other_release(finding, past)) return {*other};
+    if (auto other = other_release(finding, past)) return other;
     if (past) {
-      if (auto more = with_more(finding, {{.remedy = {.release = past->release}}})) return {*more};
+      if (auto more = with_more(finding, {{.remedy = {.release = past->release}}})) return more;
     }
     if (uncovering.empty() && past) uncovering.push_back(std::move(*past));
-    if (auto cards = other_cards(finding)) return {*cards};
-    return std::move(uncovering);
+    return other_cards(finding);
   }
 
   // Another checkpoint or other hardware: what costs more than another release does.
@@ -278,12 +290,25 @@ class Prover {
         const std::vector<std::string> brought = rules_of(added(*seen, *remedy));
         if (brought.empty()) return remedy;
         if (!troubled) troubled = with_trouble(*remedy, brought);
-      } else if (is_refusal(finding) && !past) {
+      } else if (is_refusal(finding) && !past && !is_taken_back(*remedy, *error)) {
         past = as_first_step(*remedy, error->rule);
         first_step.push_back({.edits = list[i].edits, .remedy = *remedy});
       }
     }
     return troubled;
+  }
+
+  // Whether what the remedy leads to asks for the opposite: no step, but a circle.
+  static bool is_taken_back(const Remedy& remedy, const Diagnostic& error) {
+    const auto takes_away = [](const RemedyStep& step) {
+      return step.kind == StepKind::kDrop || step.kind == StepKind::kUnset;
+    };
+    return std::ranges::any_of(error.remedies, [&](const Remedy& back) {
+      return std::ranges::any_of(back.steps, [&](const RemedyStep& step) {
+        const auto same = std::ranges::find(remedy.steps, step.name, &RemedyStep::name);
+        return same != remedy.steps.end() && takes_away(*same) != takes_away(step);
+      });
+    });
   }
 
   // What became of the launch arranged so; null where it cannot be looked at.
