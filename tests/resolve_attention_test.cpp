@@ -92,6 +92,22 @@ TEST(IntelXpu, PageSizesOutsideTheKernelsBecome128) {
   }
 }
 
+// What was not given is not said to be replaced.
+TEST(IntelXpu, AWarningNamesTheValueThatWasGiven) {
+  const auto warning = [](const Fields& given, const ModelFacts& model) {
+    const StepRun run = settle_backends(k23, given, model);
+    return run.launch.log.empty() ? std::string() : run.launch.log.back().message;
+  };
+  const std::pair<Field, Value> intel_xpu{Field::attention_backend, "intel_xpu"};
+  const std::string told = "intel_xpu takes pages of 64 or 128 tokens; the page size becomes 128";
+  EXPECT_EQ(warning({intel_xpu}, dense_model()), told);
+  EXPECT_EQ(warning({intel_xpu, {Field::page_size, 32}}, dense_model()), told + " instead of 32");
+  const std::pair<Field, Value> flashmla{Field::decode_attention_backend, "flashmla"};
+  EXPECT_EQ(warning({flashmla}, mla_model()), "flashmla has page sizes of its own; the page size becomes 64");
+  EXPECT_EQ(warning({flashmla, {Field::page_size, 16}}, mla_model()),
+            "flashmla cannot run pages of 16 tokens; the page size becomes 64");
+}
+
 TEST(IntelXpu, MlaPrefillIsRefusedBefore20) {
   const Fields given = {{Field::attention_backend, "intel_xpu"}, {Field::page_size, 64}};
   EXPECT_EQ(settle_backends(k13, given, mla_model()).refused_by(),

@@ -92,9 +92,9 @@ std::optional<Finding> share_out_of_range(const LaunchFacts& f) {
   if (f.static_share() || !f[Field::mem_fraction_static].is_number()) return std::nullopt;
   if (!f.given(Field::mem_fraction_static)) {
     return Finding{.message =
-                       fmt::format("SGLang's reserves leave a share of {} of the device's memory for weights and "
+                       fmt::format("SGLang's reserves leave a share of {:.4g} of the device's memory for weights and "
                                    "cache",
-                                   f[Field::mem_fraction_static].repr())};
+                                   f[Field::mem_fraction_static].as_number())};
   }
   return Finding{.message = fmt::format("--mem-fraction-static {} is not a share of the device's memory: more than 0, "
                                         "less than 1",

@@ -106,8 +106,10 @@ void constrain_intel_xpu_pages(Resolution& r) {
   const bool applies = takes_mla_prefill ? backends.uses("intel_xpu") : is_text(backends.decode, "intel_xpu");
   if (!applies || page_is_one_of(r, {64, 128}) || (mla && page_is_one_of(r, {16, 32}))) return;
   const std::string_view step = r.since(v0_5(15)) ? "_intel_xpu_page_constraint" : kSource;
-  r.warn(step, fmt::format("intel_xpu takes pages of {} tokens; the page size becomes 128 instead of {}",
-                           mla ? "16, 32, 64 or 128" : "64 or 128", r[Field::page_size].repr()));
+  const std::string before =
+      r.none(Field::page_size) ? std::string() : fmt::format(" instead of {}", r[Field::page_size].repr());
+  r.warn(step, fmt::format("intel_xpu takes pages of {} tokens; the page size becomes 128{}",
+                           mla ? "16, 32, 64 or 128" : "64 or 128", before));
   r.change(step, Field::page_size, 128);
 }
 

@@ -1,6 +1,8 @@
 // NGRAM: drafts from the tokens already seen, without a draft model. Tested by tests/resolve_speculative_test.cpp.
 #include <string>
 
+#include <fmt/format.h>
+
 #include "src/resolve/core/queries.h"
 #include "src/python/integer.h"
 #include "src/resolve/speculative/speculative_detail.h"
@@ -19,7 +21,9 @@ void check_device(Resolution& r) {
     if (!r.text(Field::device).starts_with("cuda"))
       refuse(r, "NGRAM speculative decoding needs CUDA", RF::kAlgorithmForOthers);
   } else if (!r.one_of(Field::device, {"cuda", "cpu"}) && !(r.since(v0_5(21)) && r.is(Field::device, "xpu"))) {
-    refuse(r, "NGRAM speculative decoding needs CUDA, CPU or XPU", RF::kAlgorithmForOthers);
+    refuse(r,
+           fmt::format("NGRAM speculative decoding needs {}", r.since(v0_5(21)) ? "CUDA, CPU or XPU" : "CUDA or CPU"),
+           RF::kAlgorithmForOthers);
   }
 }
 
