@@ -28,15 +28,29 @@ def check(program, release, models, cases, *options):
     return facts.checked(program, release, models, cases, "--fail-on", "never", *options)
 
 
-ALIASES = [{"--tp-size", "--tensor-parallel-size", "--tp"}, {"--dp-size", "--data-parallel-size", "--dp"},
-           {"--pp-size", "--pipeline-parallel-size", "--pp"}, {"--ep-size", "--expert-parallel-size", "--ep"},
-           {"--model-path", "--model"}, {"--dcp-size", "--decode-context-parallel-size", "--dcp"}]
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+
+
+def spellings():
+    """{flag: all flags that store into the same field}, over all releases."""
+    flags = {}
+    for row in json.loads((SOURCE / "configs/sglang/options.json").read_text(encoding="utf-8")):
+        names = set(row["value"]["flags"])
+        for name in set(names):
+            names |= flags.get(name, set())
+        flags |= {name: names for name in names}
+    return flags
+
+
+FLAGS = spellings()
 
 
 def is_spelling(word, name):
-    flag = word.partition("=")[0]
-    group = next((g for g in ALIASES if name in g), {name})
-    return flag in group or (len(flag) > 5 and flag.startswith("--") and any(n.startswith(flag) for n in group))
+    """Whether the word stands for the option: one of its flags, or what argparse takes for a beginning of one."""
+    flag, group = word.partition("=")[0], FLAGS.get(name, {name})
+    if flag in FLAGS or flag == name:
+        return flag in group
+    return len(flag) > 3 and flag.startswith("--") and any(n.startswith(flag) for n in group)
 
 
 def without(args, name):
@@ -71,7 +85,7 @@ def dropped(case, name):
     return case
 
 
-PROFILES = {d["id"]: d for d in json.loads((pathlib.Path(__file__).resolve().parents[2] / "configs/devices/devices.json").read_text()) if "id" in d}
+PROFILES = {d["id"]: d for d in json.loads((SOURCE / "configs/devices/devices.json").read_text()) if "id" in d}
 ASSUMED = {"memory_mib": 24480, "count": 8, "name": "Intel(R) Arc(TM) Pro B60 Graphics", "has_fp64": True}
 
 
