@@ -138,16 +138,15 @@ std::optional<Finding> host_shadow(const LaunchFacts& f) {
   const auto share = f.static_share();
   if (!share) return std::nullopt;
   const double taken = *share * static_cast<double>(f.device().memory_mib) * static_cast<double>(ranks_here(f));
-  const std::int64_t host = f.device().host_memory_mib.value_or(0);
+  const auto host = f.device().host_memory_mib;
   constexpr double kMibOfGib = 1024;
-  return Finding{
-      .message = fmt::format(
-          "{} GPUs hold about {:.0f} GiB; torch on Battlemage was reported to take as much of the "
-          "host's memory{}",
-          ranks_here(f), taken / kMibOfGib,
-          host > 0 ? fmt::format(", of which a NUMA node has {:.0f} GiB", static_cast<double>(host) / kMibOfGib)
-                   : std::string()),
-      .severity = host > 0 && static_cast<double>(host) < taken ? Severity::kWarning : Severity::kInfo};
+  return Finding{.message = fmt::format(
+                     "{} GPUs hold about {:.0f} GiB; torch on Battlemage was reported to take as much of the "
+                     "host's memory{}",
+                     ranks_here(f), taken / kMibOfGib,
+                     host ? fmt::format(", of which a NUMA node has {:.0f} GiB", static_cast<double>(*host) / kMibOfGib)
+                          : std::string()),
+                 .severity = host && static_cast<double>(*host) < taken ? Severity::kWarning : Severity::kInfo};
 }
 
 std::optional<Finding> cards_not_counted(const LaunchFacts& f) {

@@ -41,8 +41,7 @@ Result<std::string> run_script(const std::string& interpreter, const std::string
   }
   const int status = child->finish();
   if (next == ChildProcess::Next::kLine) return line;
-  if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == 127)
-    return failure("cannot run this interpreter", interpreter);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 127) return failure("cannot run this interpreter", interpreter);
   const std::string& log = child->log();
   const std::string last = log.empty() ? log : fmt::format(" ({})", log.substr(log.rfind('\n') + 1));
   return failure(fmt::format("the interpreter gave no answer: {}{}", describe_end(status), last), interpreter);
