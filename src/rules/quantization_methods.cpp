@@ -234,6 +234,7 @@ std::optional<Finding> bitsandbytes_weights(const LaunchFacts& f) {
                                          how)};
     if (loads) found.field = Field::load_format;
     if (stored) found.remedies = other_checkpoints();
+    if (!stored && !loads) found.remedies = {to_drop("--quantization")};
     if (stored && loads) found.remedies = {other_checkpoint_without("--load-format")};
     if (stored && f.given(Field::quantization)) {
       const Remedy unasked = other_checkpoint_without("--quantization");
@@ -246,6 +247,8 @@ std::optional<Finding> bitsandbytes_weights(const LaunchFacts& f) {
   // How far 8 bits come with their loader nobody tried.
   if (loads && stored && eight != nullptr && eight->truthy()) return std::nullopt;
   if (loads) return ends("AssertionError in torch while the weights load: their loader moves them to a CUDA device");
+  if (!stored && f.is(Field::load_format, "dummy"))
+    return ends("AttributeError at the first product: nobody makes the scales of weights that are not loaded");
   return ends(stored ? "AttributeError at the first product: without --load-format bitsandbytes nobody reads the "
                        "scales, and with it the loader wants a CUDA device"
                      : "the weights do not fit the packed parameters that --quantization bitsandbytes makes");
