@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "src/facts/fp4_experts.h"
 #include "src/facts/kinds.h"
 #include "src/facts/model_classes.h"
 #include "src/python/text.h"
@@ -72,6 +73,18 @@ bool storage_without_endpoint(const LaunchFacts& f) {
   return host_pools(f) && !extra.starts_with('@') && extra.find("\"endpoint\"") == std::string_view::npos;
 }
 bool latent_host_pools(const LaunchFacts& f) { return host_pools(f) && f.model().is_mla(); }
+bool sums_cache(const LaunchFacts& f) { return !f.is(Field::kv_canary, "none"); }
+// Its table of pools knows those of keys and values, of windows, and DeepSeek-V4's.
+bool sums_unknown_pool(const LaunchFacts& f) {
+  return sums_cache(f) && (is_hybrid(f.model()) || (f.model().is_mla() && !is_deepseek_v4(f.model(), f.release())));
+}
+bool sums_in_graph(const LaunchFacts& f) { return sums_cache(f) && f.decode_graph_full(); }
+// Encoders asked over gRPC answer another way.
+bool receives_images(const LaunchFacts& f) {
+  const Value& encoders = f[Field::encoder_urls];
+  const auto over_grpc = [](const Value& url) { return url.is_string() && url.as_string().starts_with("grpc://"); };
+  return f.on(Field::language_only) && !(encoders.is_list() && std::ranges::any_of(encoders.as_list(), over_grpc));
+}
 
 // A value, or any that turns the option on, and what it ends with.
 struct Feature {
@@ -140,6 +153,15 @@ constexpr std::array kFeatures = {
             "an error before the first token: its memory is taken through CUDA and NCCL", "", cuts_attention, v0_5(19)},
     Feature{Field::hicache_storage_backend, "npu_memcache", v0_5(21),
             "ImportError of memcache_hybrid, Ascend's package", "", host_pools},
+    Feature{Field::kv_canary, "", v0_5(13), "an error before the first token: its kernels are compiled for CUDA",
+            "none", sums_cache, v0_5(21)},
+    Feature{Field::kv_canary, "", v0_5(21), "NotImplementedError while the cache is built: it knows no such cache",
+            "none", sums_unknown_pool},
+    Feature{Field::kv_canary, "", v0_5(21),
+            "ValueError while the cache is built: without CUDA it is not captured in a decode graph", "none",
+            sums_in_graph},
+    Feature{Field::encoder_transfer_backend, "mooncake", v0_5(13),
+            "an error at the first image: it is received into CUDA's memory", "zmq_to_scheduler", receives_images},
     Feature{Field::hicache_storage_backend, "seaweedfs", v0_5(23),
             "ValidationError in every scheduler: --hicache-storage-backend-extra-config names no endpoint", "",
             storage_without_endpoint}};

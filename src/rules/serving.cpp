@@ -200,6 +200,21 @@ std::optional<Finding> cache_of_a_plugin(const LaunchFacts& f) {
 
 constexpr std::string_view kSampler = "sglang/srt/layers/sampler.py";
 
+// The tree that counts who of the sessions uses what.
+std::optional<Finding> sessions_without_tree(const LaunchFacts& f) {
+  if (!f.on(Field::enable_session_radix_cache) || f.on(Field::radix_cache_backend)) return std::nullopt;
+  if (!f.radix_cache()) {
+    const bool kept = f.integer(Field::chunked_prefill_size, 0) <= 0 ||
+                      f.is(Field::disaggregation_decode_retraction_backup, "host_pool");
+    if (kept) return std::nullopt;
+    return Finding{.message = "a launch without a prefix cache keeps no sessions"};
+  }
+  const bool unified = f.since(19) || f.env_on("SGLANG_ENABLE_UNIFIED_RADIX_TREE") || is_hybrid(f.model()) ||
+                       f.model().is_hybrid_swa || f.on(Field::enable_hierarchical_cache);
+  if (unified) return std::nullopt;
+  return Finding{.message = fmt::format("the usual prefix cache of {} keeps no sessions", f.release().text())};
+}
+
 const Rule kRules[] = {
     {.id = "SA001",
      .refs = {"SA-1"},
@@ -552,6 +567,23 @@ const Rule kRules[] = {
                    {.model = "qwen3-8b",
                     .args = "--device xpu --enable-lora --max-lora-rank 16 --lora-target-modules all "
                             "--lora-backend triton_v2"}}}},
+    {.id = "SA019",
+     .field = Field::enable_session_radix_cache,
+     .summary = "sessions in a prefix cache that keeps none",
+     .why = "ValueError in every scheduler: in 0.5.17 and 0.5.18 only hybrid models have the unified tree that keeps "
+            "sessions unless it is asked for, and up to 0.5.21 a launch without a prefix cache has no tree.",
+     .remedies = {set("SGLANG_ENABLE_UNIFIED_RADIX_TREE", "1"), drop("--disable-radix-cache"),
+                  drop("--enable-session-radix-cache")},
+     .source = "sglang/srt/mem_cache/registry.py: default_radix_cache_factory, create_tree_cache (0.5.17 to 0.5.21)",
+     .since = v0_5(17),
+     .until = v0_5(22),
+     .check = sessions_without_tree,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --enable-session-radix-cache --disable-radix-cache"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu --enable-session-radix-cache", .until = v0_5(19)}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --enable-session-radix-cache", .since = v0_5(19)},
+                   {.model = "qwen3-0.6b",
+                    .args = "--device xpu --enable-session-radix-cache",
+                    .env = "SGLANG_ENABLE_UNIFIED_RADIX_TREE=1"}}}},
 };
 
 }  // namespace

@@ -221,6 +221,116 @@ std::optional<Finding> json_unread(const LaunchFacts& f) {
   return std::nullopt;
 }
 
+// A text of JSON, parsed; what a step of resolution parsed already, as it is.
+std::optional<Value> json_of(const Value& value) {
+  if (!value.is_string()) return value;
+  const Result<Value> parsed = Value::parse_json(value.as_string());
+  return parsed ? std::optional<Value>(*parsed) : std::nullopt;
+}
+
+template <typename Takes>
+std::string keys_not_taken(const Value& settings, Takes takes) {
+  std::string out;
+  for (const auto& [key, value] : settings.as_dict()) {
+    if (!takes(key)) out += (out.empty() ? "" : ", ") + key;
+  }
+  return out;
+}
+
+bool is_thread_setting(std::string_view key) { return key == "enable_multithread_load" || key == "num_threads"; }
+
+// Weights of the cache's daemon come by another loader, and so do the formats that are not named here.
+std::optional<Finding> loader_setting_unknown(const LaunchFacts& f) {
+  const bool takes_none = f.one_of(Field::load_format, {"dummy", "gguf"});
+  const bool takes_threads = f.one_of(Field::load_format, {"auto", "safetensors", "pt", "npcache", "mistral"});
+  const bool cached = f.on(Field::weight_cache_mode) && !f.is(Field::weight_cache_mode, "off");
+  const std::optional<Value> settings = json_of(f[Field::model_loader_extra_config]);
+  if (!settings || cached || !(takes_none || takes_threads)) return std::nullopt;
+  const std::string loader = fmt::format("the loader of --load-format {}", f.text(Field::load_format));
+  if (!settings->is_dict()) {
+    if (takes_none && !settings->truthy()) return std::nullopt;
+    return Finding{.message = fmt::format("--model-loader-extra-config {} is no JSON object", settings->repr())};
+  }
+  const std::string keys =
+      keys_not_taken(*settings, [&](std::string_view key) { return takes_threads && is_thread_setting(key); });
+  if (keys.empty()) return std::nullopt;
+  return Finding{.message = fmt::format("{} does not take {}", loader, keys)};
+}
+
+// What a request may say of its sampling, by the first release that takes it.
+struct SamplingName {
+  std::string_view name;
+  Release since = v0_5(11);
+};
+constexpr std::array kSamplingNames = {SamplingName{"max_new_tokens"},
+                                       SamplingName{"stop"},
+                                       SamplingName{"stop_token_ids"},
+                                       SamplingName{"stop_regex"},
+                                       SamplingName{"temperature"},
+                                       SamplingName{"top_p"},
+                                       SamplingName{"top_k"},
+                                       SamplingName{"min_p"},
+                                       SamplingName{"frequency_penalty"},
+                                       SamplingName{"presence_penalty"},
+                                       SamplingName{"repetition_penalty"},
+                                       SamplingName{"min_new_tokens"},
+                                       SamplingName{"n"},
+                                       SamplingName{"json_schema"},
+                                       SamplingName{"regex"},
+                                       SamplingName{"ebnf"},
+                                       SamplingName{"structural_tag"},
+                                       SamplingName{"ignore_eos"},
+                                       SamplingName{"skip_special_tokens"},
+                                       SamplingName{"spaces_between_special_tokens"},
+                                       SamplingName{"no_stop_trim"},
+                                       SamplingName{"custom_params"},
+                                       SamplingName{"stream_interval"},
+                                       SamplingName{"logit_bias"},
+                                       SamplingName{"sampling_seed"},
+                                       SamplingName{"stop_strs", v0_5(15)},
+                                       SamplingName{"stop_regex_strs", v0_5(15)},
+                                       SamplingName{"stop_str_max_len", v0_5(15)},
+                                       SamplingName{"stop_regex_max_len", v0_5(15)},
+                                       SamplingName{"is_normalized", v0_5(15)},
+                                       SamplingName{"beam_width", v0_5(19)},
+                                       SamplingName{"ebnf_full_assistant", v0_5(20)},
+                                       SamplingName{"watermark", v0_5(22)}};
+
+// Without a tokenizer, resolution itself makes parameters of them.
+std::optional<Finding> sampling_name_unknown(const LaunchFacts& f) {
+  if (!f.on(Field::preferred_sampling_params) || f.on(Field::skip_tokenizer_init)) return std::nullopt;
+  const std::optional<Value> named = json_of(f[Field::preferred_sampling_params]);
+  if (!named || !named->truthy()) return std::nullopt;
+  if (!named->is_dict()) {
+    return Finding{.message = fmt::format("--preferred-sampling-params {} is no JSON object", named->repr())};
+  }
+  const std::string names = keys_not_taken(*named, [&](std::string_view key) {
+    const auto row = std::ranges::find(kSamplingNames, key, &SamplingName::name);
+    return row != kSamplingNames.end() && f.release() >= row->since;
+  });
+  if (names.empty()) return std::nullopt;
+  return Finding{.message =
+                     fmt::format("--preferred-sampling-params: no request takes {} in {}", names, f.release().text())};
+}
+
+// Of the histograms' borders, these three are handed on as they are given.
+std::optional<Finding> borders_not_ascending(const LaunchFacts& f) {
+  if (!f.on(Field::enable_metrics)) return std::nullopt;
+  for (const Field field :
+       {Field::bucket_time_to_first_token, Field::bucket_inter_token_latency, Field::bucket_e2e_request_latency}) {
+    const Value& borders = f[field];
+    if (!borders.is_list()) continue;
+    const auto after = [](const Value& a, const Value& b) {
+      return a.is_number() && b.is_number() && a.as_number() < b.as_number();
+    };
+    if (std::ranges::is_sorted(borders.as_list(), after)) continue;
+    return Finding{.message = fmt::format("{} {}: the numbers do not ascend", option_of(field), borders.repr()),
+                   .field = field,
+                   .remedies = {to_drop(option_of(field))}};
+  }
+  return std::nullopt;
+}
+
 const Rule kRules[] = {
     {.id = "VA001",
      .refs = {},
@@ -387,6 +497,51 @@ const Rule kRules[] = {
                    {.model = "qwen3-0.6b", .args = "--device xpu --weight-cache-mode daemon", .since = v0_5(17)}}},
      .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --weight-cache-mode client", .since = v0_5(17)},
                    {.model = "qwen3-0.6b", .args = "--device xpu --lora-backend triton"}}}},
+    {.id = "VA013",
+     .field = Field::model_loader_extra_config,
+     .summary = "a setting that the weight loader does not take",
+     .why = "Resolution takes any JSON; the loader of the format reads it while the worker starts: ValueError for a "
+            "name it does not know, AttributeError for what is no object. The usual formats take "
+            "enable_multithread_load and num_threads, dummy and gguf take none.",
+     .remedies = {drop("--model-loader-extra-config")},
+     .source = "sglang/srt/model_loader/loader.py: DefaultModelLoader, DummyModelLoader, GGUFModelLoader",
+     .need = RuleNeed::kNothing,
+     .check = loader_setting_unknown,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = R"(--device xpu --model-loader-extra-config {"threads":8})"},
+                   {.model = "qwen3-0.6b",
+                    .args = R"(--device xpu --load-format dummy --model-loader-extra-config {"num_threads":8})"}}},
+     .quiet_on =
+         {{{.model = "qwen3-0.6b",
+            .args = R"(--device xpu --model-loader-extra-config {"enable_multithread_load":true,"num_threads":8})"},
+           {.model = "qwen3-0.6b", .args = "--device xpu --load-format dummy --model-loader-extra-config {}"}}}},
+    {.id = "VA014",
+     .field = Field::preferred_sampling_params,
+     .summary = "preferred sampling parameters that no request takes",
+     .why = "They are put into every request as they are: TypeError in each of them, the server's own at its start "
+            "among them, after which it ends.",
+     .remedies = {drop("--preferred-sampling-params")},
+     .source = "sglang/srt/managers/tokenizer_manager.py; sglang/srt/sampling/sampling_params.py: SamplingParams",
+     .need = RuleNeed::kNothing,
+     .check = sampling_name_unknown,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = R"(--device xpu --preferred-sampling-params {"max_tokens":64})"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu --preferred-sampling-params [1]"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b",
+                    .args = R"(--device xpu --preferred-sampling-params {"max_new_tokens":64,"temperature":0.5})"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu"}}}},
+    {.id = "VA015",
+     .field = Field::bucket_time_to_first_token,
+     .summary = "borders of a histogram that do not ascend",
+     .why = "ValueError of prometheus_client while the server starts. Without --enable-metrics nobody reads them.",
+     .remedies = {drop("--bucket-time-to-first-token"), drop("--bucket-inter-token-latency"),
+                  drop("--bucket-e2e-request-latency")},
+     .source = "sglang/srt/observability/metrics_collector.py: TokenizerMetricsCollector",
+     .need = RuleNeed::kNothing,
+     .check = borders_not_ascending,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --enable-metrics --bucket-time-to-first-token 1 0.5"},
+                   {.model = "qwen3-0.6b",
+                    .args = "--device xpu --enable-metrics --bucket-e2e-request-latency 1 5 2"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --enable-metrics --bucket-time-to-first-token 0.5 1"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu --bucket-time-to-first-token 1 0.5"}}}},
 };
 
 }  // namespace
