@@ -145,5 +145,18 @@ TEST(Dllm, DecodeGraphsTakeFlashinfer) {
   EXPECT_EQ(old[Field::attention_backend], Value("flashinfer"));
 }
 
+TEST(Dllm, From0514OnTheGraphsOwnFieldDecides) {
+  const Value off = Value::dict({{"backend", "disabled"}});
+  const Value full = Value::dict({{"backend", "full"}});
+  Midway captured = diffusing(v0_5(14), "LowConfidence");
+  captured.set(Field::cuda_graph_config, Value::dict({{"decode", full}, {"prefill", off}})).run(handle_dllm_inference);
+  EXPECT_EQ(captured[Field::attention_backend], Value("flashinfer"));
+  Midway eager = diffusing(v0_5(14), "LowConfidence");
+  eager.set(Field::disable_cuda_graph, false)
+      .set(Field::cuda_graph_config, Value::dict({{"decode", off}, {"prefill", off}}));
+  eager.run(handle_dllm_inference);
+  EXPECT_EQ(eager[Field::attention_backend], Value("triton"));
+}
+
 }  // namespace
 }  // namespace preflight::resolve

@@ -65,7 +65,7 @@ void fit_attention_backend(Resolution& r) {
     dllm::check_algorithm(r, r.text(Field::dllm_algorithm));
     if (r.is(Field::dllm_algorithm, "Gemma4Renoise")) return require_renoising_backend(r);
   }
-  const bool graphs = declares ? !graph_backend_is(r, kDecode, "disabled") : !r.on(Field::disable_cuda_graph);
+  const bool graphs = r.since(v0_5(14)) ? !graph_backend_is(r, kDecode, "disabled") : !r.on(Field::disable_cuda_graph);
   if (!graphs || r.is(Field::attention_backend, "flashinfer")) return;
   r.warn(step, "diffusion with decode graphs takes the flashinfer attention backend");
   r.change(step, Field::attention_backend, "flashinfer");
