@@ -276,6 +276,9 @@ TEST(Doctor, TensorParallelismTakesCardsAlike) {
   EXPECT_EQ(over({"--tp", "4"}).first, "");  // too few cards
   EXPECT_EQ(over({"--tp", "2"}, {"--env", "SGLANG_ENABLE_TP_MEMORY_INBALANCE_CHECK=false"}).first, "");
   EXPECT_TRUE(over({"--tp", "2"}, {"--env", "SGLANG_ENABLE_TP_MEMORY_INBALANCE_CHECK=true"}).second);
+  // Of the cards that the launch's own variables leave.
+  EXPECT_TRUE(over({"--tp", "2"}, {"--env", "ZE_AFFINITY_MASK=0,1"}).second);
+  EXPECT_FALSE(over({"--tp", "2"}, {"--env", "ZE_AFFINITY_MASK=1,2"}).second);
   // A check tells it, too: the launch is judged for these cards.
   const auto checked = [&](const char* rank) {
     return run_tool({"check", "--no-kernel", "--no-policy", "--sysroot", root.path(), "--", "--model-path",

@@ -301,6 +301,72 @@ TEST(Facts, OneMachineWritesThemAndAnotherReadsThem) {
   EXPECT_EQ(facts_of({"--facts", file, "--command", command})["release"]["value"], "0.5.22");
 }
 
+// Which of its cards a launch takes, and as what, is asked of the cards themselves.
+TEST(Facts, TheCardsOfAFileAreThoseThatALaunchChoosesAmong) {
+  const TemporaryDirectory root;
+  add_card(root, 1, "e20b", "xe");    // B580
+  add_card(root, 2, "e211", "xe");    // B60
+  add_card(root, 3, "0bd5", "i915");  // Max 1550, two tiles
+  const std::string file =
+      root.file("facts.json", run_tool({"facts", "--format", "json", "--sysroot", root.path()}).out);
+  const std::vector<Words> launches = {{},
+                                       {"--env", "ZE_AFFINITY_MASK=0"},
+                                       {"--env", "ZE_AFFINITY_MASK=1"},
+                                       {"--env", "ZE_AFFINITY_MASK=2,3"},
+                                       {"--env", "ZE_FLAT_DEVICE_HIERARCHY=COMPOSITE", "--env", "ZE_AFFINITY_MASK=2"},
+                                       {"--env", "ONEAPI_DEVICE_SELECTOR=level_zero:1"}};
+  for (const Words& launch : launches) {
+    const auto of = [&](const char* option, const std::string& place) {
+      Words words = launch;
+      words.insert(words.begin(), {option, place});
+      words.insert(words.end(), {"--", "--model-path", "Qwen/Qwen3-0.6B"});
+      return facts_of(words);
+    };
+    const auto there = of("--sysroot", root.path());
+    const auto here = of("--facts", file);
+    for (const char* key : {"name", "count", "memory_mib", "has_fp64"})
+      EXPECT_EQ(here["device"][key], there["device"][key]) << key << launch.size();
+    EXPECT_EQ(here["notes"], there["notes"]);
+    EXPECT_EQ(here["device"]["memory_origin"], "file");
+  }
+  const Words check = {"check",        "--no-kernel",     "--facts",   file, "--",
+                       "--model-path", "Qwen/Qwen3-0.6B", "--tp-size", "2"};
+  EXPECT_THAT(run_tool(check).out, HasSubstr("error[HO025]"));
+}
+
+TEST(Facts, WhoeverChangesTheDeviceOfAFileMeansTheDevice) {
+  const TemporaryDirectory root;
+  add_card(root, 1, "e211", "xe");
+  const auto written = nlohmann::json::parse(run_tool({"facts", "--format", "json", "--sysroot", root.path()}).out);
+  ASSERT_EQ(written["cards"].size(), 1);
+  const std::vector<std::pair<const char*, nlohmann::json>> changes = {
+      {"count", 4}, {"memory_mib", 9000}, {"name", "x"}};
+  for (const auto& [key, value] : changes) {
+    auto changed = written;
+    changed["device"][key] = value;
+    const auto read = facts_of({"--facts", root.file("facts.json", changed.dump())});
+    EXPECT_EQ(read["device"][key], value) << key;
+    EXPECT_FALSE(read.contains("cards"));
+  }
+  for (const char* id : {"e211", "0x", "0xe211x", "0x10000", "-0x1"}) {
+    auto changed = written;
+    changed["cards"][0]["pci_id"] = id;
+    const ToolRun run = run_tool({"facts", "--facts", root.file("facts.json", changed.dump())});
+    EXPECT_EQ(run.status, 2) << id;
+    EXPECT_THAT(run.err, HasSubstr("cards[0].pci_id")) << id;
+  }
+}
+
+// What a variable of the process leaves out there is left out of the file.
+TEST(Facts, CardsThatAreLeftOutThereAreNotListed) {
+  const TemporaryDirectory root;
+  add_card(root, 1, "e211", "xe");
+  add_card(root, 2, "e211", "xe");
+  const auto written = facts_of({"--sysroot", root.path()}, {"ZE_AFFINITY_MASK=1"});
+  EXPECT_EQ(written["device"]["count"], 1);
+  EXPECT_FALSE(written.contains("cards"));
+}
+
 TEST(Facts, WhatWasAssumedThereIsAssumedHere) {
   const TemporaryDirectory bare;
   const Words none = {"VIRTUAL_ENV=", "CONDA_PREFIX="};

@@ -77,6 +77,15 @@ std::vector<std::size_t> devices_of_ranks(const Launch& launch, std::size_t devi
   return out;
 }
 
+bool of_facts_file(const LaunchInput& input) { return !input.machine.given.facts_file.empty(); }
+
+// What decides which cards the launch sees: its own variables, then this process's for cards of this machine.
+Environment card_variables(const LaunchInput& input, const PreparedLaunch* prepared) {
+  Environment out = prepared != nullptr ? prepared->launch.env : input.env;
+  if (!of_facts_file(input)) out.insert(input.machine.variables.begin(), input.machine.variables.end());
+  return out;
+}
+
 // More ranks than cards, as `check` says it; "" where they suffice.
 std::string too_few_cards(const PreparedLaunch* prepared) {
   if (prepared == nullptr || !prepared->launch.accepted()) return "";
@@ -320,15 +329,17 @@ std::vector<Examined> examine(const LaunchInput& input, const PreparedLaunch* pr
   const facts::HostState host =
       facts::read_host(number, prepared != nullptr ? download_place(input, launch) : "", sysroot);
   // Options may have named the card; what is in this machine is asked all the same.
-  const facts::Machine machine = input.machine.cards.cards.empty() ? facts::read_cards(sysroot) : input.machine.cards;
+  const bool known = !input.machine.cards.cards.empty() && !of_facts_file(input);
+  const facts::Machine machine = known ? input.machine.cards : facts::read_cards(sysroot);
+  const Environment variables = card_variables(input, prepared);
   const std::string elsewhere = sysroot == "/" ? "" : fmt::format(": {} does not hold it", sysroot);
-  std::vector<Examined> out = {cards(machine, input.machine.variables, prepared),
+  std::vector<Examined> out = {cards(machine, variables, prepared),
                                permission(machine, other_device(launch), elsewhere), open_files(host, elsewhere),
                                port(host, number, elsewhere)};
   if (prepared != nullptr) {
     out.push_back(shared_memory(host, launch, elsewhere));
     out.push_back(disk(host, *prepared, elsewhere));
-    const auto visible = facts::visible_devices(machine, input.machine.variables);
+    const auto visible = facts::visible_devices(machine, variables);
     for (auto& one : {numa(host, launch, elsewhere), near_cards(visible, launch), tracing(host, launch, elsewhere),
                       locked_memory(host, launch), balanced_cards(visible, launch)}) {
       if (one) out.push_back(*one);
@@ -377,9 +388,10 @@ std::vector<Diagnostic> told_of_machine(const LaunchInput& input, const Prepared
     out.push_back(rules::from_record(*find_rule(one.rule), std::move(one.message)));
     out.back().severity = Severity::kWarning;
   }
-  if (prepared.machine->device_origin != Origin::kSystem) return out;
+  const bool listed = of_facts_file(input) && prepared.machine->device_origin == Origin::kFile;
+  if (prepared.machine->device_origin != Origin::kSystem && !listed) return out;
   // The launch is judged for these cards anyway.
-  const auto visible = facts::visible_devices(input.machine.cards, input.machine.variables);
+  const auto visible = facts::visible_devices(input.machine.cards, card_variables(input, &prepared));
   if (auto cards = balanced_cards(visible, prepared.launch); cards && cards->finding == Finding::kFault)
     out.push_back(rules::from_record(*find_rule(cards->rule), std::move(cards->message)));
   return out;

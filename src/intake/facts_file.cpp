@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -25,12 +27,12 @@
 namespace preflight::commands {
 namespace {
 
-enum class Kind : std::uint8_t { kText, kCount, kMib, kBool, kOrigin, kObject, kPackages, kTexts };
+enum class Kind : std::uint8_t { kText, kCount, kMib, kBool, kOrigin, kPciId, kObject, kPackages, kCards, kTexts };
 
 struct Key {
   std::string_view name;
   Kind kind;
-  std::span<const Key> inner = {};  // of kObject and of each entry of kPackages
+  std::span<const Key> inner = {};  // of kObject and of each entry of kPackages and kCards
 };
 
 // What `facts --format json` prints (report/facts_text.cpp).
@@ -44,13 +46,23 @@ constexpr std::array<Key, 7> kDevice = {{{"name", Kind::kText},
                                          {"count_origin", Kind::kOrigin}}};
 constexpr std::array<Key, 2> kHost = {{{"memory_mib", Kind::kMib}, {"origin", Kind::kOrigin}}};
 constexpr std::array<Key, 3> kPackage = {{{"name", Kind::kText}, {"version", Kind::kText}, {"editable", Kind::kBool}}};
-constexpr std::array<Key, 7> kFacts = {{{"release", Kind::kObject, kSourced},
+constexpr std::array<Key, 9> kCard = {{{"node", Kind::kText},
+                                       {"address", Kind::kText},
+                                       {"pci_id", Kind::kPciId},
+                                       {"driver", Kind::kText},
+                                       {"render_node", Kind::kText},
+                                       {"tiles", Kind::kCount},
+                                       {"tile_memory_mib", Kind::kMib},
+                                       {"integrated", Kind::kBool},
+                                       {"numa_node", Kind::kCount}}};
+constexpr std::array<Key, 8> kFacts = {{{"release", Kind::kObject, kSourced},
                                         {"model", Kind::kObject, kSourced},
                                         {"device", Kind::kObject, kDevice},
                                         {"host", Kind::kObject, kHost},
                                         {"packages", Kind::kPackages, kPackage},
                                         {"environment", Kind::kObject, kSourced},
-                                        {"notes", Kind::kTexts}}};
+                                        {"notes", Kind::kTexts},
+                                        {"cards", Kind::kCards, kCard}}};
 
 constexpr std::array<Origin, 8> kOrigins = {Origin::kAssumed, Origin::kGiven, Origin::kCommand, Origin::kImage,
                                             Origin::kFile,    Origin::kCache, Origin::kPackage, Origin::kSystem};
@@ -89,18 +101,31 @@ std::string fault_of_origin(const Value& value, const std::string& at) {
 }
 
 std::string fault_in_list(const Value& value, const Key& key, const std::string& at) {
-  const bool packages = key.kind == Kind::kPackages;
-  const std::string expected = packages ? "a list of objects with name and version" : "a list of texts";
+  const bool texts = key.kind == Kind::kTexts;
+  const std::string expected = texts                         ? "a list of texts"
+                               : key.kind == Kind::kPackages ? "a list of objects with name and version"
+                                                             : "a list of objects with pci_id";
   if (!value.is_list()) return fmt::format("{} is {}: expected {}", at, value.repr(), expected);
   for (std::size_t i = 0; i < value.as_list().size(); ++i) {
     const Value& entry = value.as_list()[i];
     const std::string place = fmt::format("{}[{}]", at, i);
-    if (packages ? !entry.is_dict() : !entry.is_string())
-      return fmt::format("{} is {}: expected {}", place, entry.repr(), packages ? "an object" : "a text");
-    if (!packages) continue;
+    if (texts ? !entry.is_string() : !entry.is_dict())
+      return fmt::format("{} is {}: expected {}", place, entry.repr(), texts ? "a text" : "an object");
+    if (texts) continue;
     if (std::string fault = fault_in(entry, key.inner, place + "."); !fault.empty()) return fault;
   }
   return "";
+}
+
+std::optional<std::uint32_t> pci_id_of(std::string_view text) {
+  constexpr std::string_view kPrefix = "0x";
+  if (!text.starts_with(kPrefix)) return std::nullopt;
+  text.remove_prefix(kPrefix.size());
+  std::uint32_t id = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id, 16);
+  constexpr std::uint32_t kMost = 0xffff;
+  const bool whole = error == std::errc{} && end == text.data() + text.size() && id <= kMost;
+  return whole ? std::optional(id) : std::nullopt;
 }
 
 // null stands for what is not known.
@@ -121,9 +146,12 @@ std::string fault_of(const Value& value, const Key& key, const std::string& at) 
       return unless(value.is_bool(), "true or false");
     case Kind::kOrigin:
       return fault_of_origin(value, at);
+    case Kind::kPciId:
+      return unless(value.is_string() && pci_id_of(value.as_string()), "a PCI id as \"0xe211\"");
     case Kind::kObject:
       return value.is_dict() ? fault_in(value, key.inner, at + ".") : unless(false, "an object");
     case Kind::kPackages:
+    case Kind::kCards:
     case Kind::kTexts:
       return fault_in_list(value, key, at);
   }
@@ -209,8 +237,44 @@ void take_packages(const Value& list, const Value* environment, const std::strin
   }
 }
 
-Result<MachineFacts> taken(const Value& facts, const std::string& file) {
-  MachineFacts out;
+// A card without an id is none that this tool wrote.
+std::optional<facts::Card> card_of(const Value& entry) {
+  const Value* id = at(entry, "pci_id");
+  if (id == nullptr) return std::nullopt;
+  facts::Card out{.node = text_at(entry, "node"),
+                  .driver = text_at(entry, "driver"),
+                  .address = text_at(entry, "address"),
+                  .pci_id = *pci_id_of(id->as_string()),
+                  .render_node = text_at(entry, "render_node")};
+  if (const facts::DeviceProfile* profile = facts::profile_of_pci_id(out.pci_id)) {
+    out.name = profile->device.name;
+    out.profile = profile->device;
+  }
+  if (const Value* tiles = at(entry, "tiles")) out.tiles = std::max(1, static_cast<int>(tiles->as_int()));
+  if (const Value* memory = at(entry, "tile_memory_mib")) out.driver_mib = memory->as_int();
+  if (const Value* integrated = at(entry, "integrated")) out.integrated = integrated->as_bool();
+  if (const Value* node = at(entry, "numa_node")) out.numa_node = static_cast<int>(node->as_int());
+  return out;
+}
+
+// The cards of the file, where they are what it says of the device: whoever changed one of the two means the device.
+facts::Machine cards_of(const Value& list, const DeviceFacts& device) {
+  facts::Machine out;
+  for (const Value& entry : list.as_list()) {
+    if (auto card = card_of(entry)) out.cards.push_back(std::move(*card));
+  }
+  const auto visible = facts::visible_devices(out, {}).devices;
+  const auto is_it = [&](const DeviceFacts& one) {
+    return one.name == device.name && one.has_fp64 == device.has_fp64 &&
+           (one.memory_mib == device.memory_mib || one.memory_mib <= 0);
+  };
+  const bool whole = static_cast<int>(visible.size()) == device.count && std::ranges::any_of(visible, is_it);
+  return whole ? out : facts::Machine{};
+}
+
+Result<FactsOfFile> taken(const Value& facts, const std::string& file) {
+  FactsOfFile of_file;
+  MachineFacts& out = of_file.facts;
   if (const Value* release = at(facts, "release")) {
     const std::string version = text_at(*release, "value");
     const auto parsed = parse_release(version);
@@ -236,12 +300,13 @@ Result<MachineFacts> taken(const Value& facts, const std::string& file) {
   if (const Value* notes = at(facts, "notes")) {
     for (const Value& note : notes->as_list()) out.notes.push_back(shown(note.as_string()));
   }
-  return out;
+  if (const Value* cards = at(facts, "cards")) of_file.cards = cards_of(*cards, out.device);
+  return of_file;
 }
 
 }  // namespace
 
-Result<MachineFacts> read_facts(const std::string& file) {
+Result<FactsOfFile> read_facts(const std::string& file) {
   const auto text = read_text(file);
   if (!text) return tl::make_unexpected(text.error());
   std::string repeated;

@@ -8,11 +8,17 @@
 
 #include "preflight/machine_facts.h"
 #include "preflight/result.h"
+#include "src/facts/cards.h"
 
 namespace preflight::commands {
 
+struct FactsOfFile {
+  MachineFacts facts;
+  facts::Machine cards;  // that make up what it says of the device; none where it says something else
+};
+
 // What the file leaves out stays unknown. What was assumed there is assumed here; the rest is from this file.
 // `device_place` is the file where it says anything of a card.
-Result<MachineFacts> read_facts(const std::string& file);
+Result<FactsOfFile> read_facts(const std::string& file);
 
 }  // namespace preflight::commands

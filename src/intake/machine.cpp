@@ -248,6 +248,18 @@ void take_given(const GivenMachine& given, MachineFacts& facts) {
 
 }  // namespace
 
+// What the file says of all its cards is said of those that a launch takes.
+static void take_file(FactsOfFile file, MachineLookup& out) {
+  out.facts = std::move(file.facts);
+  out.cards = std::move(file.cards);
+  out.release_before = out.facts.release;
+  auto all = facts::visible_devices(out.cards, {});
+  share_host_memory(out, all);
+  std::vector<std::string> told;
+  tell_of(all, false, told);
+  std::erase_if(out.facts.notes, [&](const auto& note) { return std::ranges::find(told, note) != told.end(); });
+}
+
 Result<MachineLookup> look_at_machine(const GivenMachine& given, const std::string* command) {
   MachineLookup out;
   MachineFacts& facts = out.facts;
@@ -256,8 +268,7 @@ Result<MachineLookup> look_at_machine(const GivenMachine& given, const std::stri
   if (!given.facts_file.empty()) {
     auto read = read_facts(given.facts_file);
     if (!read) return tl::make_unexpected(read.error());
-    facts = std::move(*read);
-    out.release_before = facts.release;
+    take_file(std::move(*read), out);
   }
   const bool named = !given.python.empty() || !given.asked.empty();
   out.packages_given = named || !facts.environment.value.empty();
@@ -284,7 +295,7 @@ Result<MachineLookup> look_at_machine(const GivenMachine& given, const std::stri
       facts.host_origin = Origin::kSystem;
     }
   }
-  if (!out.cards.cards.empty()) {
+  if (!from_file && !out.cards.cards.empty()) {
     facts.notes.insert(facts.notes.end(), out.cards.notes.begin(), out.cards.notes.end());
     facts.device_origin = facts.memory_origin = facts.count_origin = Origin::kSystem;
     facts.device_place = out.cards.cards.front().driver;
@@ -365,6 +376,32 @@ static MachineFacts machine_for_no_card(const MachineLookup& lookup, const Envir
   return out;
 }
 
+// The cards that these variables and this container leave of those that were read, here or in a file.
+static void take_left(const MachineLookup& lookup, const Environment& env, const std::optional<facts::CardLimit>& given,
+                      MachineFacts& out) {
+  auto visible = facts::visible_devices(lookup.cards, env, given ? &*given : nullptr);
+  const MachineFacts before = out;
+  // A card that was named by option is not what sysfs says.
+  const bool named = before.device_origin == Origin::kGiven;
+  const bool memory_given = before.memory_origin == Origin::kGiven;
+  const bool shared = !named && !memory_given && share_host_memory(lookup, visible);
+  take_visible(visible, out);
+  if (before.count_origin == Origin::kFile) {
+    out.count_origin = Origin::kFile;
+    if (out.memory_origin == Origin::kSystem) out.memory_origin = Origin::kFile;
+  }
+  if (shared) out.memory_origin = Origin::kAssumed;
+  if (visible.restricted) out.count_origin = Origin::kCommand;
+  if (named || memory_given) {
+    const int count = out.device.count;
+    out.device = before.device;
+    out.device.count = count;
+    out.memory_origin = Origin::kGiven;
+  }
+  tell_of({named ? std::vector<DeviceFacts>{} : visible.devices, visible.notes, visible.restricted}, memory_given,
+          out.notes);
+}
+
 MachineFacts machine_for(const MachineLookup& lookup, const Environment& launch,
                          const std::optional<facts::CardLimit>& given) {
   if (given && given->count == 0) return machine_for_no_card(lookup, launch);
@@ -383,23 +420,8 @@ MachineFacts machine_for(const MachineLookup& lookup, const Environment& launch,
   Environment env = launch;
   const bool here = out.count_origin == Origin::kSystem;
   if (here) env.insert(lookup.variables.begin(), lookup.variables.end());
-  if (here) {
-    auto visible = facts::visible_devices(lookup.cards, env, given ? &*given : nullptr);
-    const MachineFacts before = out;
-    // A card that was named by option is not what sysfs says.
-    const bool named = before.device_origin == Origin::kGiven;
-    const bool shared = !named && !memory_given && share_host_memory(lookup, visible);
-    take_visible(visible, out);
-    if (shared) out.memory_origin = Origin::kAssumed;
-    if (visible.restricted) out.count_origin = Origin::kCommand;
-    if (named || memory_given) {
-      const int count = out.device.count;
-      out.device = before.device;
-      out.device.count = count;
-      out.memory_origin = Origin::kGiven;
-    }
-    tell_of({named ? std::vector<DeviceFacts>{} : visible.devices, visible.notes, visible.restricted}, memory_given,
-            out.notes);
+  if (here || (out.count_origin == Origin::kFile && !lookup.cards.cards.empty())) {
+    take_left(lookup, env, given, out);
     return out;
   }
   take_limit(given, env, out);

@@ -189,6 +189,31 @@ nlohmann::ordered_json facts_json(const std::optional<MachineFacts>& facts) {
   return facts ? facts_json(*facts) : Json(nullptr);
 }
 
-std::string facts_document(const MachineFacts& f) { return json_dump(facts_json(f)) + "\n"; }
+namespace {
+
+Json json_of(const facts::Card& card) {
+  const auto text = [](const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); };
+  return {{"node", text(card.node)},
+          {"address", text(card.address)},
+          {"pci_id", fmt::format("0x{:04x}", card.pci_id)},
+          {"driver", text(card.driver)},
+          {"render_node", text(card.render_node)},
+          {"tiles", card.tiles},
+          {"tile_memory_mib", card.driver_mib ? Json(*card.driver_mib) : Json(nullptr)},
+          {"integrated", card.integrated},
+          {"numa_node", card.numa_node < 0 ? Json(nullptr) : Json(card.numa_node)}};
+}
+
+}  // namespace
+
+std::string facts_document(const MachineFacts& f, const facts::Machine* cards) {
+  Json out = facts_json(f);
+  if (cards != nullptr) {
+    Json list = Json::array();
+    for (const facts::Card& card : cards->cards) list.push_back(json_of(card));
+    out["cards"] = std::move(list);
+  }
+  return json_dump(out) + "\n";
+}
 
 }  // namespace preflight::report

@@ -8,6 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "preflight/machine_facts.h"
+#include "src/facts/cards.h"
 #include "src/report/style.h"
 
 namespace preflight::report {
@@ -38,7 +39,8 @@ std::string facts_text(const MachineFacts& facts, const Style& style);
 // {"release": {"value", "origin", "place"}, "model": …, "device": {…}, "host": …, "packages": […], "notes": […]}
 nlohmann::ordered_json facts_json(const MachineFacts& facts);
 nlohmann::ordered_json facts_json(const std::optional<MachineFacts>& facts);  // null where no machine was looked at
-// The same as a document of its own.
-std::string facts_document(const MachineFacts& facts);
+// The same as a document of its own, with the cards that the launch's variables choose among; `cards` null: not those
+// of a machine, or some are left out already.
+std::string facts_document(const MachineFacts& facts, const facts::Machine* cards);
 
 }  // namespace preflight::report
