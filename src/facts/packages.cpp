@@ -296,10 +296,24 @@ std::string program_on_path(std::string_view name, std::string_view path) {
   return {};
 }
 
+// PEP 440 takes other marks, or none, around "post": 0.5.13-post1, which a tag may hold, is 0.5.13.post1.
+static std::string with_plain_post(std::string_view version) {
+  constexpr std::string_view kPost = "post";
+  const auto at = version.find(kPost);
+  if (at == std::string_view::npos) return std::string(version);
+  const auto is_mark = [](char c) { return c == '.' || c == '-' || c == '_'; };
+  std::string_view base = version.substr(0, at);
+  std::string_view number = version.substr(at + kPost.size());
+  if (!base.empty() && is_mark(base.back())) base.remove_suffix(1);
+  if (!number.empty() && is_mark(number.front())) number.remove_prefix(1);
+  return fmt::format("{}.{}{}", base, kPost, number);
+}
+
 std::optional<JudgedAs> release_of_version(std::string_view version) {
   if (version.starts_with('v')) version.remove_prefix(1);
   // The first three numbers are the base; what follows (.dev4, rc1, +local, a .postN without tables) is not.
-  if (const auto exact = parse_release(version); exact && is_supported(*exact)) return JudgedAs{*exact, true};
+  if (const auto exact = parse_release(with_plain_post(version)); exact && is_supported(*exact))
+    return JudgedAs{*exact, true};
   std::size_t end = 0;
   int dots = 0;
   for (; end < version.size(); ++end) {
