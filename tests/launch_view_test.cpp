@@ -120,6 +120,24 @@ TEST(LaunchView, TheCacheHasTheTypeThatTheCheckpointDeclaresToTheRelease) {
   EXPECT_EQ(LaunchView(asked).kv_dtype(), "bfloat16");
 }
 
+// The model is asked for its quantisation object, and some classes keep none.
+TEST(LaunchView, AClassThatKeepsNoSchemeHasACacheOfTheModelsType) {
+  constexpr const char* kScheme = R"({"quant_algo":"FP8","kv_cache_scheme":{"num_bits":8,"type":"float"}})";
+  const Launch launch = stored_as(accepted(v0_5(23), "qwen3-8b", "--device xpu"), "modelopt_fp8", kScheme);
+  const auto cache_of = [&](const char* architecture) {
+    Launch other = launch;
+    ModelFacts facts = *launch.model;
+    facts.architectures = {architecture};
+    other.model = std::make_shared<const ModelFacts>(std::move(facts));
+    return LaunchView(other).kv_dtype();
+  };
+  for (const char* keeps : {"LlamaForCausalLM", "Qwen3VLForConditionalGeneration", "Gemma3ForConditionalGeneration"})
+    EXPECT_EQ(cache_of(keeps), "fp8_e4m3") << keeps;
+  for (const char* keeps_none : {"Qwen2_5_VLForConditionalGeneration", "DeciLMForCausalLM", "Phi4MMForCausalLM",
+                                 "NemotronH_Nano_VL_V2", "YiVLForCausalLM", "CLIPModel"})
+    EXPECT_EQ(cache_of(keeps_none), "bfloat16") << keeps_none;
+}
+
 // gpt-oss names no type, which means float16 to SGLang, and a step of resolution then says bfloat16.
 TEST(LaunchView, TheWorkerComputesInTheTypeThatResolutionSays) {
   Launch launch =

@@ -1,5 +1,7 @@
 #include "src/facts/kv_cache_scheme.h"
 
+#include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -13,6 +15,69 @@ namespace {
 constexpr Release kFlatAlgorithm = v0_5(15);
 constexpr Release kFp8Method = v0_5(18);          // Fp8Config, of which mxfp8 is a kind
 constexpr Release kCompressedTensors = v0_5(19);  // before, its scales were loaded into a cache of the model's type
+
+// Classes that build their layers from the quantisation object and do not keep it: asked for it, the model has none,
+// and the cache has the model's type. They are so in every release that has them.
+constexpr auto kKeepNoScheme = std::to_array<std::string_view>({"CLIPModel",
+                                                                "Cohere2VisionForConditionalGeneration",
+                                                                "Contriever",
+                                                                "DeciLMForCausalLM",
+                                                                "DeepseekOCRForCausalLM",
+                                                                "DeepseekVL2ForCausalLM",
+                                                                "DotsOCRForCausalLM",
+                                                                "DotsVLMForCausalLM",
+                                                                "EmbeddingGemma2Model",
+                                                                "Ernie4_5_VLMoeForConditionalGeneration",
+                                                                "Glm4vForConditionalGeneration",
+                                                                "GlmAsrForConditionalGeneration",
+                                                                "GlmImageForConditionalGeneration",
+                                                                "GlmOcrForConditionalGeneration",
+                                                                "HunYuanDenseV1ForCausalLM",
+                                                                "HunYuanMoEV1ForCausalLM",
+                                                                "JetVLMForConditionalGeneration",
+                                                                "LagunaForCausalLM",
+                                                                "LightOnOCRForConditionalGeneration",
+                                                                "LlamaEmbeddingModel",
+                                                                "LlavaForConditionalGeneration",
+                                                                "LlavaLlamaForCausalLM",
+                                                                "LlavaMistralForCausalLM",
+                                                                "LlavaQwenForCausalLM",
+                                                                "LlavaVidForCausalLM",
+                                                                "MiniCPMO",
+                                                                "MiniCPMV",
+                                                                "MiniCPMV4_6ForConditionalGeneration",
+                                                                "MiniCPMV4_7ForConditionalGeneration",
+                                                                "Mistral3ForConditionalGeneration",
+                                                                "MistralModel",
+                                                                "MultiModalityCausalLM",
+                                                                "NVILAForConditionalGeneration",
+                                                                "NVILALiteForConditionalGeneration",
+                                                                "NemotronH_Nano_Omni_Reasoning_V3",
+                                                                "NemotronH_Nano_VL_V2",
+                                                                "NemotronH_Omni_Reasoning_V3",
+                                                                "Olmo2ForCausalLM",
+                                                                "OlmoForCausalLM",
+                                                                "Phi4MMForCausalLM",
+                                                                "PixtralForConditionalGeneration",
+                                                                "QWenLMHeadModel",
+                                                                "Qwen2AudioForConditionalGeneration",
+                                                                "Qwen2VLForConditionalGeneration",
+                                                                "Qwen2_5_VLForConditionalGeneration",
+                                                                "Qwen3ASRForConditionalGeneration",
+                                                                "Qwen3OmniMoeForConditionalGeneration",
+                                                                "Sarashina2VisionForCausalLM",
+                                                                "Starcoder2ForCausalLM",
+                                                                "Step3p7ForConditionalGeneration",
+                                                                "StepVLForConditionalGeneration",
+                                                                "UnlimitedOCRForCausalLM",
+                                                                "VoxtralForConditionalGeneration",
+                                                                "WhisperForConditionalGeneration",
+                                                                "YiVLForCausalLM"});
+
+bool keeps_scheme(const ModelFacts& model) {
+  return model.architectures.empty() ||
+         std::ranges::find(kKeepNoScheme, model.architectures.front()) == kKeepNoScheme.end();
+}
 
 bool is_fp8(const Value& algorithm) { return algorithm.is_string() && ascii_upper(algorithm.as_string()) == "FP8"; }
 
@@ -44,7 +109,7 @@ bool compressed_tensors_wants_fp8(const Value& config) {
 }  // namespace
 
 bool checkpoint_wants_fp8_cache(const ModelFacts& model, Release release) {
-  if (!model.quantization || !model.quant_config.is_dict()) return false;
+  if (!model.quantization || !model.quant_config.is_dict() || !keeps_scheme(model)) return false;
   const std::string_view method = *model.quantization;
   const Value& config = model.quant_config;
   if (method == "modelopt" || method == "modelopt_fp8" || method == "modelopt_fp4" || method == "modelopt_mixed") {
