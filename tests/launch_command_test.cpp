@@ -182,6 +182,11 @@ TEST(LaunchCommand, RefusesByNameWhatItCannotKnow) {
       {"echo sglang serve --x", "it is named only in"},
       {"pkill -f 'python -m sglang.launch_server'; pgrep -f sglang.launch_server", "it is named only in"},
       {"python -m sglang.launch_server --model-path <org/model> --tp 2", "<org/model> is a placeholder"},
+      {"sglang serve --x <your model path> --y 1", "<your model path> is a placeholder"},
+      {"sglang serve --x {trained/model}", "{trained/model} is a placeholder"},
+      {"sglang serve --x=a/{name}", "{name} is a placeholder"},
+      {"sglang serve --model m ...", "... stands for arguments that are left out"},
+      {"sglang serve … --tp 2", "… stands for arguments that are left out"},
   };
   for (const auto& [text, expected] : rows) {
     const auto launch = find_launch(text, {});
@@ -192,9 +197,31 @@ TEST(LaunchCommand, RefusesByNameWhatItCannotKnow) {
 
 // What looks like one and is a value, or decides nothing.
 TEST(LaunchCommand, TakesForAPlaceholderOnlyWhatIsOne) {
-  for (const char* word : {"--api-key '***'", "--api-key='<key>'", "--served-model-name your-model", "'a<b>c'", "'**'",
-                           "'<|im_end|>'", "'</s>'", "'<>'", "'{\"a\": \"<think>\"}'", "your_", "yours-model",
-                           "--chat-template '<s>'", "'a/*b'", "'1 <x> 2'"}) {
+  for (const char* word : {"--api-key '***'",
+                           "--api-key='<key>'",
+                           "--served-model-name your-model",
+                           "'a<b>c'",
+                           "'**'",
+                           "'<|im_end|>'",
+                           "'</s>'",
+                           "'<>'",
+                           "'{\"a\": \"<think>\"}'",
+                           "your_",
+                           "yours-model",
+                           "--chat-template '<s>'",
+                           "'a/*b'",
+                           "'1 <x> 2'",
+                           "'{}'",
+                           "'{\"a\": 1}'",
+                           "'{a,b}'",
+                           "'a{b}'",
+                           "'{1..2}'",
+                           "'{a..c}'",
+                           "'${a}'",
+                           "....",
+                           "<in 2> err",
+                           "<in -x> err",
+                           "<in x>err"}) {
     const auto launch = find_launch(std::string("sglang serve --model m --x ") + word, {});
     EXPECT_TRUE(launch && launch->unknown.empty()) << word << (launch ? "" : launch.error().text());
   }

@@ -1,4 +1,5 @@
-// Words that stand for a value: <model> and YOUR_MODEL of a page, *** of a log or a settings page that hides it.
+// Words that stand for others: <model>, {model} and YOUR_MODEL of a page and its "...", *** of a log or a settings page
+// that hides it.
 #pragma once
 
 #include <string>

@@ -439,11 +439,30 @@ std::size_t ShellParser::closing_brace(std::size_t i, bool quoted) const {
   return std::string_view::npos;
 }
 
-// "<name>" where documentation means: put your own value here.
+namespace {
+
+// Words as people write them: "your model path". What a redirection reads and what stands behind it is written with a
+// blank in front of the next sign.
+bool is_phrase(std::string_view text) {
+  constexpr std::size_t kLong = 60;
+  bool starts = true;
+  for (const char c : text.substr(0, kLong + 1)) {
+    const bool letter = shell_name_start(c) && c != '_';
+    if (c == ' ' ? starts : (starts ? !letter : !shell_name_char(c) && c != '-' && c != '/')) return false;
+    starts = c == ' ';
+  }
+  return !starts && text.size() <= kLong;
+}
+
+}  // namespace
+
+// "<name>" or "<your name>" where documentation means: put your own value here.
 std::string_view ShellParser::placeholder() const {
   if (peek() != '<') return {};
-  const std::size_t end = text_.find_first_of("<> \t\n\"'", at_ + 1);
+  const std::size_t end = text_.find_first_of("<>\t\n\"'", at_ + 1);
   if (end == std::string_view::npos || text_[end] != '>' || end == at_ + 1) return {};
+  const std::string_view inside = text_.substr(at_ + 1, end - at_ - 1);
+  if (inside.find(' ') != std::string_view::npos && !is_phrase(inside)) return {};
   const bool word = end + 1 == text_.size() || shell_blank(text_[end + 1]) || text_[end + 1] == '\n';
   return word ? text_.substr(at_, end + 1 - at_) : std::string_view{};
 }
