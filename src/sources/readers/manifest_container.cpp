@@ -43,6 +43,23 @@ bool is_variable_name(std::string_view name) {
   return !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0 && std::ranges::all_of(name, fits);
 }
 
+// ${NAME} in a word that no shell reads: what fills it in before `kubectl`, as envsubst does, is not known here. Of a
+// variable of the container itself it is handed over as it stands.
+void ask_for_names(ShellWord& word, const Values& env, const Variables& given) {
+  if (word.text.find_first_of(" \t\n;") != std::string::npos) return;
+  static_cast<ShellText&>(word) =
+      filled_expressions(word, "${", "}", [&](const std::string& written, std::size_t at) -> std::optional<ShellText> {
+        const std::string name = written.substr(2, written.size() - 3);
+        if (!is_variable_name(name) || env.contains(name)) return std::nullopt;
+        if (const auto set = given.find(name); set != given.end())
+          return ShellText{set->second, std::vector<std::size_t>(set->second.size(), at), {}};
+        return unknown_text(fmt::format("Kubernetes leaves {} as it stands, and what fills it in before is not known; "
+                                        "give it with {}",
+                                        written, how_to_set(name)),
+                            at);
+      });
+}
+
 }  // namespace
 
 RunContext ManifestReader::context_of(const Around& around, const std::string& name) {
@@ -282,6 +299,7 @@ bool ManifestReader::take_words(const YamlNode& node, const YamlNode& value, con
       return false;
     }
     fill_names(*done);
+    if (kubernetes) ask_for_names(*done, context.env, given_);
     tell_joined_comment(*done, words.said);
     if (!is_scalar(&value)) {
       words.list = true;
