@@ -336,10 +336,11 @@ bool ManifestReader::put_together(const YamlNode& node, const Around& around, co
   return true;
 }
 
-// Words without a program, for a server that the image starts.
+// Words without a program, for a server that the image starts; a `script` beside them takes them itself.
 bool ManifestReader::taken_by_image(const YamlNode& node, const std::vector<ShellWord>& words) {
   if (words.empty() || !words.front().text.starts_with("--")) return false;
   const YamlNode* image = part_of(node, "image");
+  if (image == nullptr && is_scalar(value_of(node, "script"))) return false;
   return may_be_for_server(words, 0, image == nullptr ? std::string_view() : image->text);
 }
 
