@@ -681,7 +681,7 @@ void LaunchFinder::unread_programs(const std::vector<ShellWord>& words, std::siz
   bool runs_next = false;
   for (std::size_t i = from; i < words.size() && !unread_program_; ++i) {
     const std::string& w = words[i].text;
-    const bool file = w.ends_with(".py") && w != ".py";
+    const bool file = w.ends_with(".py") && w != ".py" && w.find('=') == std::string::npos;  // KEY=FILE is told of it
     const bool by_name = i == from && w.find('/') != std::string::npos;
     if (file && (runs_next || by_name)) unread_program_ = Unknown{0, unread_script(words[i]), words[i].begin};
     const std::string_view name = base_name(w);
