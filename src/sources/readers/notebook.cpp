@@ -1,5 +1,6 @@
 // Jupyter notebooks: their code cells are one Python program, in which lines with "!" are commands of a shell and
-// "%%bash" makes a script of a cell. Tested by tests/sources_test.cpp.
+// "%%bash" makes a script of a cell; cells of text are pages, whose code blocks are for a terminal. Tested by
+// tests/sources_test.cpp.
 #include <algorithm>
 #include <cctype>
 #include <functional>
@@ -37,6 +38,16 @@ bool is_bare_magic(std::string_view text) {
   const bool operates = !rest.empty() && std::string_view("=(.,[+*/%<>!&|^").find(rest.front()) != rest.npos &&
                         !rest.starts_with("./") && !rest.starts_with("..") && !rest.starts_with('/');
   return text.find('\n') == text.npos && std::ranges::find(kNames, word) != kNames.end() && !operates;
+}
+
+// A page with a code block that may hold a launch.
+bool shows_code(const YamlNode& text) {
+  const auto says = [&](std::string_view part) {
+    if (!is_list(&text)) return text.text.find(part) != std::string::npos;
+    return std::ranges::any_of(text.items,
+                               [&](const YamlNode* line) { return line->text.find(part) != line->text.npos; });
+  };
+  return says("sglang") && (says("```") || says("~~~"));
 }
 
 // What a cell's first line makes of it: "%%bash" and its kin.
@@ -79,6 +90,10 @@ class Notebook {
     for (const auto& [name, text] : files_) {
       if (auto done = read_part(text, kind_of(text.text, name), name, source_, finder_); !done) return done;
     }
+    for (const Cell& page : pages_) {
+      if (auto done = read_part(page.text, FileKind::kMarkdown, label(page.number), source_, finder_); !done)
+        return done;
+    }
     return true;
   }
 
@@ -89,14 +104,17 @@ class Notebook {
     std::size_t number = 0;
     for (const YamlNode* node : cells->items) {
       if (++number > limits::kCells) return;
-      const YamlNode* text =
-          is_map(node) && text_of(*node, "cell_type") == "code" ? value_of(*node, "source") : nullptr;
-      if (text == nullptr) continue;
-      places_ += longest_ * (is_list(text) ? text->items.size() : 1);
+      const YamlNode* text = is_map(node) ? value_of(*node, "source") : nullptr;
+      const bool code = text != nullptr && text_of(*node, "cell_type") == "code";
+      const bool page = text != nullptr && text_of(*node, "cell_type") == "markdown" && shows_code(*text);
+      if (!code && !page) continue;
+      const std::size_t places = longest_ * (is_list(text) ? text->items.size() : 1);
+      if (page && places_ + places > limits::kCellPlaces) continue;
+      places_ += places;
       if (places_ > limits::kCellPlaces) return;
       Cell cell{.number = number, .text = {}};
       for (const ShellWord& line : tree.words(*text)) append(cell.text, line);
-      if (!cell.text.text.empty()) cells_.push_back(std::move(cell));
+      if (!cell.text.text.empty()) (code ? cells_ : pages_).push_back(std::move(cell));
     }
   }
 
@@ -279,8 +297,9 @@ class Notebook {
   const SourceText& source_;
   LaunchFinder& finder_;
   std::vector<Cell> cells_;
+  std::vector<Cell> pages_;
   std::size_t longest_ = 0;                                  // line of the file
-  std::size_t places_ = 0;                                   // what it takes to find the places of all code in it
+  std::size_t places_ = 0;                                   // what it takes to find the places of what is read of it
   std::vector<std::pair<std::string, ShellText>> files_;     // that cells write, with their names
   ShellText program_;                                        // with its places in the notebook
   std::vector<std::pair<std::size_t, std::size_t>> starts_;  // of cells in the program
