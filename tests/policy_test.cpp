@@ -196,6 +196,18 @@ TEST_F(PolicyTest, ARefusedLaunchIsNeverClean) {
   EXPECT_THAT(junit, HasSubstr("SGLang refuses this launch; the finding that says so is ignored"));
 }
 
+// It is told, as a note or a warning: nobody ignored it.
+TEST_F(PolicyTest, AFindingOfALowerSeverityIsNotSaidToBeIgnored) {
+  policy("severities: {MD: info, RF: warning, US: warning}\n");
+  const std::string unknown = run("check --no-kernel --output junit -- --model-path no/such-model").out;
+  EXPECT_THAT(unknown,
+              HasSubstr("not everything about this launch is known; the finding that says so was given a lower "
+                        "severity"));
+  EXPECT_THAT(unknown, Not(HasSubstr("is ignored")));
+  const std::string refused = run("check --no-kernel --output junit -- --no-such-option").out;
+  EXPECT_THAT(refused, HasSubstr("SGLang refuses this launch; the finding that says so was given a lower severity"));
+}
+
 TEST_F(PolicyTest, WhatIsDemandedCannotBeIgnored) {
   EXPECT_EQ(run("check --no-kernel --require model --ignore MD,RQ -- --model-path /nonexistent").status, 1);
 }

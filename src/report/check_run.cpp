@@ -53,6 +53,15 @@ bool explains(const Diagnostic& d, ReportVerdict verdict) {
   return d.rule.starts_with("MD") && d.severity >= Severity::kWarning;
 }
 
+// A finding that would say it, had a policy not given it a lower severity.
+bool would_explain(const Diagnostic& d, ReportVerdict verdict) {
+  const Rule* rule = find_rule(d.rule);
+  if (rule == nullptr || rule->severity <= d.severity) return false;
+  Diagnostic as_ever = d;
+  as_ever.severity = rule->severity;
+  return explains(as_ever, verdict);
+}
+
 // A verdict that no finding explains any more, because somebody chose not to be told of it.
 std::optional<Item> verdict_item(const CheckedLaunch& launch) {
   const Report& report = *launch.report;
@@ -64,7 +73,10 @@ std::optional<Item> verdict_item(const CheckedLaunch& launch) {
   const std::string what = verdict == ReportVerdict::kRefused    ? "SGLang refuses this launch"
                            : verdict == ReportVerdict::kDoubtful ? report.doubt()
                                                                  : "not everything about this launch is known";
-  Item item = bare_item(report.verdict_word(), launch, what + "; the finding that says so is ignored");
+  const bool lowered =
+      std::ranges::any_of(report.findings, [&](const Diagnostic& d) { return would_explain(d, verdict); });
+  const std::string_view why = lowered ? "was given a lower severity" : "is ignored";
+  Item item = bare_item(report.verdict_word(), launch, fmt::format("{}; the finding that says so {}", what, why));
   item.severity = Severity::kWarning;
   item.failing = false;
   return item;
@@ -238,9 +250,13 @@ std::vector<Item> items_beside_launches(const CheckRun& run) {
 std::string_view summary_of(std::string_view id) {
   if (id == kNotChecked) return "the launch could not be checked";
   if (id == kKernelItem) return "the decode kernel did not run right on the OpenCL device";
-  if (id == kRefused) return "SGLang refuses the launch, and the finding that says so is ignored";
-  if (id == kDoubtful) return "by the memory sheet nothing usable is left, and the finding that says so is ignored";
-  if (id == kIncomplete) return "something is not known, and the finding that says so is ignored";
+  if (id == kRefused)
+    return "SGLang refuses the launch, and the finding that says so is ignored, or of a lower severity";
+  if (id == kDoubtful)
+    return "by the memory sheet nothing usable is left, and the finding that says so is ignored, or of a lower "
+           "severity";
+  if (id == kIncomplete)
+    return "something is not known, and the finding that says so is ignored, or of a lower severity";
   if (id == kSkippedFile) return "no launch in the file is understood";
   const Rule* rule = find_rule(id);
   return rule == nullptr ? std::string_view("what SGLang does with the launch") : rule->summary;
