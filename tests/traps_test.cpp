@@ -1,5 +1,5 @@
 // What is read of a script, a program or a Makefile without a question is what runs: bash, Python and make are the
-// judges over tests/data/shell_traps.txt, python_traps.txt and make_traps.txt.
+// judges over tests/data/shell_traps.txt, sh_traps.txt, python_traps.txt and make_traps.txt.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -141,6 +141,9 @@ void judge(const Judge& by) {
 }
 
 TEST(Traps, WhatIsReadOfAScriptWithoutAQuestionIsWhatBashRuns) { judge({"shell_traps.txt", "bash", ".sh", 705}); }
+
+// Debian's sh is dash; where it is bash, what is bash's own is asked about all the same.
+TEST(Traps, WhatIsReadOfAScriptForShWithoutAQuestionIsWhatShRuns) { judge({"sh_traps.txt", "sh", ".sh", 25}); }
 
 // How a script is started changes nothing that is read of it without a question.
 TEST(Traps, WhatIsReadOfAScriptAtItsPlaceIsWhatBashRunsFromAnywhere) {

@@ -10,6 +10,7 @@
 #include "src/sources/container_command.h"
 #include "src/sources/readers/readers.h"
 #include "src/sources/readers/started_program.h"
+#include "src/sources/shell/bash_only.h"
 #include "src/sources/started_command.h"
 
 namespace preflight::sources {
@@ -42,7 +43,16 @@ Result<bool> read_script(const SourceText& source, LaunchFinder& finder) {
          at,
          {}});
   }
-  return finder.script({std::string(source.text)}, context);
+  const ShellText script{std::string(source.text)};
+  if (const auto one = begins_for_sh(source.text) ? first_bash_only(script) : std::nullopt) {
+    context.unknown.push_back(
+        {fmt::format("this script is for sh, and {} is bash's: the sh of Debian and Ubuntu ends there or takes it "
+                     "otherwise; let the script begin with #!/bin/bash",
+                     one->what),
+         one->at,
+         {}});
+  }
+  return finder.script(script, context);
 }
 
 // What to paste of a file that is not read.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "src/base/limits.h"
+#include "src/sources/shell/bash_only.h"
 #include "src/sources/shell/parser.h"
 
 namespace preflight::sources {
@@ -400,13 +401,7 @@ bool takes_pattern(std::string_view text, std::size_t i) {
 
 }  // namespace
 
-// Whether the first line hands the script to sh, and not to bash.
-bool ShellParser::is_for_sh() const {
-  const std::string_view line = pasted_.substr(0, pasted_.find_first_of("\r\n"));
-  if (!line.starts_with("#!")) return false;
-  const std::string_view words = line.substr(0, line.find(" -"));
-  return words.ends_with("/sh") || words.ends_with(" sh") || words.ends_with("dash") || words.ends_with("/ash");
-}
+bool ShellParser::is_for_sh() const { return begins_for_sh(pasted_); }
 
 // The brace that closes the ${ in front of `i`: none of a substitution, nor one in quotes. Inside double quotes single
 // quotes are text that hides a brace all the same: for bash always, for sh in a pattern alone.
