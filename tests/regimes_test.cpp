@@ -119,6 +119,34 @@ TEST_P(Regimes, HaveAShorterRequestOfSeveralPagesBehindALongerOne) {
 
 INSTANTIATE_TEST_SUITE_P(PageSizes, Regimes, testing::Values(1, 2, 4, 8, 16, 32, 64, 128, 256));
 
+// A page table's row, and the token indices of a request, end with a whole page and with a whole work tile, neither the
+// first; and a row of slots goes on behind what is read of it.
+TEST_P(Regimes, OfIndexBuildersEndWithWholePagesAndTilesInRowsThatGoOn) {
+  for (const char* kernel : {"page_table", "kv_indices"}) {
+    KernelCase shape{.kernel = kernel};
+    shape.page_size = GetParam();
+    const auto cases = plan::planned_cases(shape);
+    ASSERT_EQ(cases.size(), 1U);
+    const KernelCase& c = cases.front();
+    const auto some = [&](std::int64_t of) {
+      return std::ranges::any_of(c.cache_seqlens, [&](std::int64_t n) { return n > of && n % of == 0; });
+    };
+    EXPECT_TRUE(some(c.page_size) && some(128)) << kernel;
+    EXPECT_GT(std::ranges::count(c.cache_seqlens, 128), 0) << kernel;
+    EXPECT_EQ(c.cache_seqlens.back(), 0) << kernel;
+    EXPECT_GT(c.context, c.columns() * c.page_size) << kernel;
+  }
+}
+
+TEST(Regimes, OfAChunkedPrefillEndWithAWholeChunkAndBehindOne) {
+  KernelCase shape{.kernel = "gated_delta_chunk"};
+  for (const std::int64_t chunk : {16, 64}) {
+    shape.delta_chunk = chunk;
+    const KernelCase c = plan::planned_cases(shape).front();
+    EXPECT_EQ(c.query_lens, (std::vector<std::int64_t>{chunk, chunk + 1, 5}));
+  }
+}
+
 TEST(Regimes, OfAWindowLookAtItsEdgeWhereverItLies) {
   for (const std::int64_t window : {31, 127, 1023, 4095}) {
     const auto cases = plan::regime_cases(base_of(16, window));

@@ -129,9 +129,10 @@ std::vector<KernelCase> step_cases(const KernelCase& shape) {
   return cases;
 }
 
+// A whole chunk and no more, one token behind a whole one, less than one.
 std::vector<KernelCase> chunk_cases(const KernelCase& shape) {
   KernelCase c = shape;
-  c.query_lens = {c.delta_chunk + 1, 5};
+  c.query_lens = {c.delta_chunk, c.delta_chunk + 1, 5};
   return {c};
 }
 
@@ -157,11 +158,17 @@ std::vector<KernelCase> mrope_cases(const KernelCase& shape) {
   return {c};
 }
 
-// The last request has no tokens.
+// Of whole pages and of whole work tiles behind the first, too; the last request has no tokens. Rows of slots are
+// longer than any request, as those of a server are.
 std::vector<KernelCase> index_cases(const KernelCase& shape) {
+  constexpr std::int64_t kWorkTile = 128;
   KernelCase c = shape;
   c.cache_seqlens = edge_seqlens(c.page_size);
+  for (const std::int64_t whole : {2 * c.page_size, kWorkTile, 2 * kWorkTile}) {
+    if (std::ranges::find(c.cache_seqlens, whole) == c.cache_seqlens.end()) c.cache_seqlens.push_back(whole);
+  }
   c.cache_seqlens.push_back(0);
+  c.context = c.max_seqlen() + c.page_size + 1;
   return {c};
 }
 
