@@ -365,6 +365,14 @@ TEST(SampleBatch, RowsToBeNormalisedAreNowAndThenZeroOrTiny) {
   }
 }
 
+// Kernel and reference are given the same scale: what is wrong with it shows in neither.
+TEST(Regime, TheScaleIsOfTheWidthBeforeAbsorptionOrOfAHead) {
+  EXPECT_DOUBLE_EQ(sample::softmax_scale(case_of("mla_decode --rope 64 --cache-seqlens 9")), 1.0 / std::sqrt(192.0));
+  EXPECT_DOUBLE_EQ(sample::softmax_scale(case_of("mla_decode --rope 32 --cache-seqlens 9")), 1.0 / std::sqrt(160.0));
+  EXPECT_DOUBLE_EQ(sample::softmax_scale(case_of("paged_decode --head-dim 64 --cache-seqlens 9")), 0.125);
+  EXPECT_DOUBLE_EQ(sample::softmax_scale(case_of("mla_decode --scale 0.5 --cache-seqlens 9")), 0.5);
+}
+
 TEST(Regime, AWindowOfNothingBeforeSeesTheLastTokenAlone) {
   EXPECT_EQ(sample::first_visible(case_of("paged_decode --window 0 --cache-seqlens 9"), 9), 8);
   EXPECT_EQ(sample::first_visible(case_of("paged_decode --window 3 --cache-seqlens 9"), 9), 5);
