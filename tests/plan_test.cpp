@@ -130,6 +130,15 @@ TEST(Plan, EveryKernelHasCases) {
   EXPECT_TRUE(plan::planned_cases(KernelCase{.kernel = "none"}).empty());
 }
 
+TEST(Plan, AllRanksRunASecondPageOrASecondTile) {
+  for (const auto& [page, longest] : {std::pair(1, 65), {64, 65}, {128, 129}}) {
+    const Plan plan = derive_plan(launch_of(qwen(), {{Field::tp_size, 4}, {Field::page_size, page}}));
+    ASSERT_GT(plan.kernels.size(), 1U) << page;
+    EXPECT_EQ(plan.kernels[1].cases.front().tp, 4) << page;
+    EXPECT_EQ(plan.kernels[1].cases.front().cache_seqlens, (std::vector<std::int64_t>{1, longest})) << page;
+  }
+}
+
 TEST(Plan, NoKernelIsPlannedWhereARankHasNoHead) {
   const Plan plan = derive_plan(launch_of(qwen(), {{Field::tp_size, 32}}));
   EXPECT_TRUE(plan.kernels.empty());
