@@ -279,8 +279,7 @@ TEST(RemediesNearby, AreFoundForARefusal) {
 // No change mends all that is wrong; the finding's own is told all the same.
 TEST(RemediesNearby, AreFoundWhereNothingMendsTheLaunch) {
   const std::vector<std::string> launch = {"--model-path", "Qwen/Qwen3.5-9B", "--gpu-id-step", "0"};
-  EXPECT_EQ(fix_told("RF001", {"--sglang-version", "0.5.11"}, launch),
-            "--gpu-id-step 1 with SGLang 0.5.13");
+  EXPECT_EQ(fix_told("RF001", {"--sglang-version", "0.5.11"}, launch), "--gpu-id-step 1 with SGLang 0.5.13");
 }
 
 TEST(RemediesNearby, AllowTheModelsOwnCode) {
@@ -437,6 +436,28 @@ TEST(RemediesTold, JoinAnotherReleaseWithWhatItBrings) {
   EXPECT_EQ(fix_told("RF019", {"--sglang-version", "0.5.13", "--device-profile", "max1100"},
                      {"--model-path", "openai/gpt-oss-20b", "--quantization", "mxfp4"}),
             "--moe-runner-backend triton --attention-backend triton with SGLang 0.5.20");
+}
+
+// A checkpoint of GPTQ in the order of activation runs whole on one card.
+TEST(RemediesTold, KeepACheckpointThatOneCardTakes) {
+  const TemporaryDirectory dir;
+  dir.file("config.json", R"({"model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"], "hidden_size": 4096,
+    "intermediate_size": 12288, "num_hidden_layers": 36, "num_attention_heads": 32, "num_key_value_heads": 8,
+    "head_dim": 128, "vocab_size": 151936, "max_position_embeddings": 40960, "rms_norm_eps": 1e-6,
+    "torch_dtype": "float16", "quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 128,
+    "desc_act": true, "sym": true}})");
+  EXPECT_EQ(fix_told("QN006", {"--sglang-version", "0.5.23", "--device-profile", "b60"},
+                     {"--model-path", dir.path(), "--tp-size", "2"}),
+            "--tp-size 1, or an FP8 checkpoint of the model, or an unquantised checkpoint of the model");
+}
+
+// What is beside the fault is left alone, and no weight is said to be loaded where none is.
+TEST(RemediesTold, DropWhatIsAtFaultAlone) {
+  const std::vector<std::string> launch = {"--model-path", "Qwen/Qwen3-0.6B", "--quantization",
+                                           "bitsandbytes", "--load-format",   "dummy"};
+  EXPECT_EQ(fix_told("QN024", {"--sglang-version", "0.5.23"}, launch), "drop --quantization");
+  EXPECT_THAT(text_of({"--sglang-version", "0.5.23"}, launch),
+              ::testing::HasSubstr("AttributeError at the first product: nobody makes"));
 }
 
 // Each fix needs another checkpoint, and a release does not. Of the word that stands for its path nothing is known, and

@@ -151,7 +151,9 @@ std::optional<Finding> gptq_forms(const LaunchFacts& f) {
   if (auto lacking = lacking_form_of_layers(config)) return Finding{.message = std::move(*lacking)};
   const Value* reordered = config.find("desc_act");
   if (reordered != nullptr && reordered->truthy() && f.tp() > 1) {
-    return Finding{.message = fmt::format("GPTQ with activation order over {} GPUs", f.tp()), .field = Field::tp_size};
+    return Finding{.message = fmt::format("GPTQ with activation order over {} GPUs", f.tp()),
+                   .field = Field::tp_size,
+                   .remedies = {to_give("--tp-size", {"1"}), {.stored_as = "fp8"}, {.stored_as = "unquantized"}}};
   }
   return std::nullopt;
 }
@@ -493,9 +495,9 @@ const Rule kRules[] = {
      .field = Field::quantization,
      .summary = "a form of GPTQ that XPU does not run",
      .why =
-         "NotImplementedError while the model is built, of other group sizes ValueError once the weights are loaded; "
-         "other bits are unpacked as 4. With moe_wna16 RuntimeError: in 0.5.19 once the weights are loaded, later "
-         "while the model is built.",
+         "NotImplementedError: of experts while the model is built, of an order that ranks share once the weights are "
+         "loaded, as is ValueError of other group sizes; other bits are unpacked as 4. With moe_wna16 RuntimeError: in "
+         "0.5.19 once the weights are loaded, later while the model is built.",
      .remedies = {stored_as("fp8"), stored_as("unquantized")},
      .source = "sglang/srt/layers/quantization/gptq/gptq.py, utils.py: override_config, moe_wna16.py; "
                "sglang/srt/hardware_backend/xpu/quantization",

@@ -91,6 +91,11 @@ std::optional<Finding> adapters_of_experts(const LaunchFacts& f) {
 // Of the kernels for adapters, Triton's alone follow the tokens of a group with requests of its own.
 std::optional<Finding> adapters_of_groups(const LaunchFacts& f) {
   if (!f.on(Field::enable_lora) || f.attention_dp() == 1) return std::nullopt;
+  if (f.on(Field::enable_lora_overlap_loading)) {
+    return Finding{.message = "adapters that are loaded in overlap have no DP attention",
+                   .field = Field::enable_lora_overlap_loading,
+                   .remedies = {to_drop("--enable-lora-overlap-loading"), to_drop("--enable-dp-attention")}};
+  }
   if (f.attention_dp() < f.tp()) {
     return Finding{
         .message = fmt::format("adapters with DP attention of {} groups over {} GPUs", f.attention_dp(), f.tp()),
@@ -428,9 +433,10 @@ const Rule kRules[] = {
     {.id = "SA009",
      .field = Field::enable_lora,
      .summary = "adapters with DP attention",
-     .why = "ValueError in the constructor of the manager of adapters: each GPU must be a group of its own, and the "
-            "kernels Triton's.",
-     .remedies = {give("--lora-backend", "triton"), drop("--enable-dp-attention")},
+     .why = "ValueError in the constructor of the manager of adapters: each GPU must be a group of its own, the "
+            "kernels Triton's, and no adapter is loaded in overlap.",
+     .remedies = {give("--lora-backend", "triton"), drop("--enable-lora-overlap-loading"),
+                  drop("--enable-dp-attention")},
      .source = "sglang/srt/lora/lora_manager.py",
      .since = v0_5(21),
      .need = RuleNeed::kNothing,
