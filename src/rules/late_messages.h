@@ -19,6 +19,7 @@ struct LateMessage {
   std::string_view file;                   // of the same frame, with the folders that tell; "": any
   std::array<std::string_view, 15> rules;  // likeliest first
   bool bare = false;                       // the exception has no words of its own
+  bool alone = false;                      // beside a traceback its function tells
 };
 
 std::span<const LateMessage> late_messages();
