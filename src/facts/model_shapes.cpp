@@ -27,7 +27,9 @@ std::int64_t floor_div(std::int64_t a, std::int64_t b, std::string_view function
   return integer::floor_div(a, b);
 }
 
+// Both are read before they are divided: one that is not there is missed before the other is found to be no number.
 std::int64_t hidden_per_head(const HfConfigPtr& config) {
+  for (const char* name : {"hidden_size", "num_attention_heads"}) ModelBuilder::need(config, name, kShapes);
   const std::int64_t hidden = ModelBuilder::need_int(config, "hidden_size", kShapes);
   return floor_div(hidden, ModelBuilder::need_int(config, "num_attention_heads", kShapes), kShapes);
 }
@@ -48,10 +50,25 @@ std::int64_t heads_or_zero(const HfConfigPtr& config) {
   return optional_int(config, "num_attention_heads").value_or(0);
 }
 
+// int(factor * length) of a length that is a text: so many times its digits.
+std::int64_t repeated_length(const std::string& digits, const Value& factor, const char* key) {
+  constexpr std::string_view kFunction = "get_context_length";
+  constexpr std::int64_t kMostTimes = 20;  // of one digit; what is longer is no length
+  if (!factor.is_int() && !factor.is_bool()) {
+    raise(RF::kOther, "TypeError", kFunction,
+          fmt::format("{} is a text, and the factor of rope_scaling is a fraction", key));
+  }
+  std::string text;
+  for (auto times = std::clamp<std::int64_t>(factor.as_int(), 0, kMostTimes); times > 0; --times) text += digits;
+  const auto length = python::to_int(text);
+  if (!length) raise(RF::kOther, "ValueError", kFunction, fmt::format("{} is not a number", key));
+  return *length;
+}
+
 // get_context_length: the first length key that is set, times the rope factor unless the factor is already in it.
 std::int64_t stored_context_length(const HfConfigPtr& text) {
   const Value rope = text->get("rope_parameters");
-  double factor = 1;
+  Value factor = 1;
   if (rope.is_dict() && rope.truthy()) {
     const Value* given = rope.find("factor");
     const Value* type = rope.find("rope_type");
@@ -60,16 +77,17 @@ std::int64_t stored_context_length(const HfConfigPtr& text) {
     if (given != nullptr && !is_in_length) {
       if (!given->is_number())
         raise(RF::kOther, "TypeError", "get_context_length", "the factor of rope_scaling is not a number");
-      factor = given->as_number();
+      factor = *given;
     }
   }
   for (const char* key :
        {"max_sequence_length", "seq_length", "max_seq_len", "model_max_length", "max_position_embeddings"}) {
     const Value value = text->get(key);
     if (value.is_none()) continue;
+    if (value.is_string()) return repeated_length(value.as_string(), factor, key);
     if (!value.is_number())
-      raise(RF::kOther, "ValueError", "get_context_length", fmt::format("{} is not a number", key));
-    return integer::bounded_whole(factor * value.as_number());
+      raise(RF::kOther, "TypeError", "get_context_length", fmt::format("{} is not a number", key));
+    return integer::bounded_whole(factor.as_number() * value.as_number());
   }
   return 2048;
 }

@@ -310,7 +310,17 @@ class Reader {
     return construct(*tables_.registered("mamba"), arguments, "_try_load_raw_mamba_config");
   }
 
+  // Python's [0] of what is no list.
+  void need_first(const Value& architectures) const {
+    if (architectures.is_dict()) raise(RF::kOther, "KeyError", parse(), "architectures in config.json is an object");
+    if (architectures.is_number()) raise(RF::kOther, "TypeError", parse(), "architectures in config.json is a number");
+    if (architectures.is_string() && architectures.as_string().empty()) {
+      raise(RF::kOther, "IndexError", parse(), "architectures in config.json is empty");
+    }
+  }
+
   void repair_loaded(const HfConfigPtr& config) const {
+    need_first(config->get("architectures"));
     const std::string first = first_name(config->get("architectures"));
     if (!config->is_none("architectures") && first.empty() && config->get("architectures").is_list()) {
       raise(RF::kOther, "IndexError", parse(), "architectures in config.json is empty");
