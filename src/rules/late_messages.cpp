@@ -94,6 +94,8 @@ constexpr LateMessage kTable[] = {
     {"loader extra config is not supported for", "ValueError", "", "", {"VA013"}},
     {"unexpected keyword argument", "TypeError", "_create_tokenized_object", "", {"VA014"}},
     {"buckets not in sorted order", "ValueError", "", "", {"VA015"}},
+    {"", "KeyError", "configure_logging", "uvicorn/config.py", {"VA016"}},
+    {"unknown event publisher", "ValueError", "", "", {"VA017"}},
     {"enable session radix cache requires", "ValueError", "", "", {"SA019"}},
     {"eplb_rebalance_num_iterations must be greater than", "", "", "", {"MO008"}},
     {"paged experts", "RuntimeError", "", "", {"MO009"}},

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/ascii_case.h"
 #include "src/facts/fp4_experts.h"
 #include "src/facts/has_class.h"
 #include "src/facts/kinds.h"
@@ -331,6 +332,27 @@ std::optional<Finding> borders_not_ascending(const LaunchFacts& f) {
   return std::nullopt;
 }
 
+// uvicorn's names; logging has others besides. With gRPC or HTTP/2 another server listens.
+std::optional<Finding> level_unknown_to_uvicorn(const LaunchFacts& f) {
+  constexpr std::array<std::string_view, 6> kLevels = {"critical", "error", "warning", "info", "debug", "trace"};
+  if (f.on(Field::grpc_mode) || f.on(Field::smg_grpc_mode) || f.on(Field::enable_http2)) return std::nullopt;
+  const Field field = f.on(Field::log_level_http) ? Field::log_level_http : Field::log_level;
+  const std::string level = ascii_lower(f.text(field));
+  if (level.empty() || std::ranges::find(kLevels, level) != kLevels.end()) return std::nullopt;
+  return Finding{.message = fmt::format("{} {}: uvicorn has no such level", option_of(field), f.text(field)),
+                 .field = field,
+                 .remedies = {to_give(option_of(field), {"warning", "info", "error"})}};
+}
+
+std::optional<Finding> publisher_unknown(const LaunchFacts& f) {
+  const std::optional<Value> config = json_of(f[Field::kv_events_config]);
+  const Value* name = config ? config->find("publisher") : nullptr;
+  if (name == nullptr || !name->is_string() || name->as_string() == "zmq" || name->as_string() == "null") {
+    return std::nullopt;
+  }
+  return Finding{.message = fmt::format("--kv-events-config: no publisher of cache events is called {}", name->repr())};
+}
+
 const Rule kRules[] = {
     {.id = "VA001",
      .refs = {},
@@ -542,6 +564,32 @@ const Rule kRules[] = {
                     .args = "--device xpu --enable-metrics --bucket-e2e-request-latency 1 5 2"}}},
      .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --enable-metrics --bucket-time-to-first-token 0.5 1"},
                    {.model = "qwen3-0.6b", .args = "--device xpu --bucket-time-to-first-token 1 0.5"}}}},
+    {.id = "VA016",
+     .field = Field::log_level_http,
+     .summary = "a level that the HTTP server does not have",
+     .why =
+         "KeyError of uvicorn when the server begins to listen, after the model has loaded. Its levels are critical, "
+         "error, warning, info, debug and trace; logging has more, which resolution takes, and looks at none of "
+         "--log-level-http.",
+     .remedies = {drop("--log-level-http"), drop("--log-level")},
+     .source = "sglang/srt/entrypoints/http_server.py: uvicorn's log_level; uvicorn/config.py: LOG_LEVELS",
+     .need = RuleNeed::kNothing,
+     .check = level_unknown_to_uvicorn,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --log-level warn"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu --log-level-http quiet"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --log-level warn --log-level-http warning"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu --log-level-http info"}}}},
+    {.id = "VA017",
+     .field = Field::kv_events_config,
+     .summary = "a publisher of cache events that SGLang does not have",
+     .why = "ValueError in the scheduler when it makes the publisher: there are zmq and null.",
+     .remedies = {drop("--kv-events-config")},
+     .source = "sglang/srt/disaggregation/kv_events.py: EventPublisherFactory",
+     .need = RuleNeed::kNothing,
+     .check = publisher_unknown,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = R"(--device xpu --kv-events-config {"publisher":"kafka"})"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = R"(--device xpu --kv-events-config {"publisher":"null"})"},
+                   {.model = "qwen3-0.6b", .args = R"(--device xpu --kv-events-config {"topic":"kv"})"}}}},
 };
 
 }  // namespace
