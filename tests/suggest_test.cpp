@@ -369,6 +369,23 @@ TEST(Suggest, WhatSglangTakesByItselfIsTriedWhereEveryNamedAttentionIsRefused) {
   EXPECT_TRUE(suggested(named, 1)["suggestions"].empty());
 }
 
+// Cross attention runs on no kernel that this card has.
+TEST(Suggest, PyTorchsOwnAttentionIsTheLastThatIsTried) {
+  const Words options = {"meta-llama/Llama-3.2-11B-Vision-Instruct", "--device-profile", "max1550", "--device-count",
+                         "1"};
+  const auto out = suggested(options);
+  ASSERT_FALSE(out["suggestions"].empty());
+  const auto& best = out["suggestions"][0];
+  EXPECT_THAT(best["arguments"].get<Words>(), ::testing::IsSupersetOf({"--attention-backend", "torch_native"}));
+  EXPECT_THAT(best["gives_up"].dump(), HasSubstr("in PyTorch, one request after the other"));
+  Words check = {"check", "--no-kernel", "--device-profile", "max1550", "--device-count", "1", "--"};
+  for (const auto& word : best["arguments"]) check.push_back(word.get<std::string>());
+  EXPECT_EQ(run_tool(check).status, 0);
+  Words kernels = {"meta-llama/Llama-3.2-11B-Vision-Instruct", "--device-profile", "b70", "--device-count", "2"};
+  for (const auto& launch : suggested(kernels)["suggestions"])
+    EXPECT_THAT(launch["arguments"].get<Words>(), ::testing::Not(::testing::Contains("torch_native")));
+}
+
 // What is told is what stays, and nothing that an option mends: neither the radix cache nor the model's own code, nor
 // vision attention.
 TEST(Suggest, TheNearestMissSaysWhatStays) {
@@ -377,13 +394,24 @@ TEST(Suggest, TheNearestMissSaysWhatStays) {
     const char* card;
     const char* why;
   };
-  for (const Row& row :
-       {Row{"nvidia/Qwen3.6-27B-NVFP4", "max1550", "NVFP4 weights"},
-        Row{"microsoft/Phi-3.5-vision-instruct", "b60", "has no class for Phi3VForCausalLM"},
-        Row{"meta-llama/Llama-3.2-90B-Vision-Instruct", "max1550", "intel_xpu kernels are built for"}}) {
+  for (const Row& row : {Row{"nvidia/Qwen3.6-27B-NVFP4", "max1550", "NVFP4 weights"},
+                         Row{"microsoft/Phi-3.5-vision-instruct", "b60", "has no class for Phi3VForCausalLM"},
+                         Row{"mosaicml/mpt-7b", "b60", "has no class for MptForCausalLM"},
+                         Row{"google/gemma-4-26B-A4B", "max1550", "expert kernels are built for Battlemage"}}) {
     const auto out = suggested({row.model, "--device-profile", row.card, "--device-count", "8"}, 1);
     EXPECT_THAT(out["nearest"]["why"].get<std::string>(), HasSubstr(row.why)) << row.model;
   }
+}
+
+// Six ranks cannot share 16 heads, and no other number makes the launch work: what fails in each is told.
+TEST(Suggest, WhatFailsHoweverTheCardsAreSharedIsTold) {
+  const testing::TemporaryDirectory dir;
+  auto config = nlohmann::json::parse(
+      testing::read_file(testing::source_directory() + "/tests/data/models/qwen3.5-9b/config.json"));
+  for (const char* key : {"full_attention_interval", "layer_types"}) config["text_config"].erase(key);
+  dir.file("m/config.json", config.dump());
+  const auto out = suggested({dir.path() + "/m", "--device-profile", "b60", "--device-count", "6"}, 1);
+  EXPECT_THAT(out["nearest"]["why"].get<std::string>(), HasSubstr("full_attention_interval"));
 }
 
 // Eight stages of five ranks would be forty cards.

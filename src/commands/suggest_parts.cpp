@@ -40,6 +40,7 @@ std::set<Field> fields_changed(const Launch& launch) {
 }  // namespace
 
 void look_at_base(Search& s) {
+  s.attention = Attention::kNamed;
   s.given = fields_given(s);
   Suggestion c{.arguments = s.base, .memory = {}};
   add(s, c, attentions().back());
@@ -47,7 +48,7 @@ void look_at_base(Search& s) {
   s.changed_anyway = s.given;
   if (!resolved || resolved->unknown_model) return;
   if (resolved->launch.accepted()) s.changed_anyway = fields_changed(resolved->launch);
-  s.own_attention = attends_by_itself(resolved->launch);
+  s.attention = attends_by_itself(resolved->launch) ? Attention::kOwn : Attention::kNamed;
   const Value& width = resolved->launch[Field::tp_size];
   if (is_given(s, Field::tp_size) && width.is_int()) s.given_tp = std::max<std::int64_t>(1, width.as_int());
 }
@@ -109,7 +110,10 @@ std::span<const Part> attentions() {
 
 std::span<const Part> attentions_of(const Search& s) {
   static const std::array<Part, 1> own = {Part{}};
-  return s.own_attention ? std::span<const Part>(own) : attentions();
+  static const std::array<Part, 1> plain = {
+      Part{{"--attention-backend", "torch_native"}, "attention in PyTorch, one request after the other: slow"}};
+  if (s.attention == Attention::kNamed) return attentions();
+  return s.attention == Attention::kOwn ? own : plain;
 }
 
 // More room for the cache, the cheapest first. SGLang keeps back what a chunk of a prompt takes: with smaller chunks

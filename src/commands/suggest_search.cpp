@@ -110,7 +110,7 @@ void search_cards(Search& s, std::int64_t cards, bool any_tp, bool any_pp) {
   }
 }
 
-// All of it with the attention that s.own_attention says.
+// All of it with the attention that s.attention says.
 void search_attention(Search& s) {
   const std::int64_t cards = std::max(1, s.inputs.device.count);
   const bool any_tp = !is_given(s, Field::tp_size);
@@ -135,22 +135,28 @@ void search_attention(Search& s) {
   for (std::int64_t n = 2; n <= cards; ++n) search_cards(s, n, any_tp, any_pp);
 }
 
-// A backend that is refused by name may be taken where SGLang takes it by itself.
-bool may_attend_by_itself(Search& s) {
+// The next attention to look at, where every launch was refused: a backend that is refused by name may be taken where
+// SGLang takes it by itself.
+bool take_next_attention(Search& s) {
   const bool named = is_given(s, Field::attention_backend) || is_given(s, Field::prefill_attention_backend) ||
                      is_given(s, Field::decode_attention_backend);
-  if (s.own_attention || named || !s.found.empty() || s.short_of_room) return false;
-  return attempt_ahead(s, {.arguments = s.base, .memory = {}}) != Outcome::kRefused;
+  if (named || !s.found.empty() || s.short_of_room || s.uncounted) return false;
+  while (s.attention != Attention::kPlain) {
+    s.attention = s.attention == Attention::kNamed ? Attention::kOwn : Attention::kPlain;
+    Suggestion c{.arguments = s.base, .memory = {}};
+    add(s, c, attentions_of(s).front());
+    if (attempt_ahead(s, std::move(c)) != Outcome::kRefused) return true;
+  }
+  return false;
 }
 
 }  // namespace
 
 void search(Search& s) {
   look_at_base(s);
+  const bool models_own = s.attention == Attention::kOwn;
   search_attention(s);
-  if (!may_attend_by_itself(s)) return;
-  s.own_attention = true;
-  search_attention(s);
+  while (!models_own && take_next_attention(s)) search_attention(s);
 }
 
 // A token costs the time to read a card's weights; below this the ranks wait for each other instead.

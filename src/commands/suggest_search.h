@@ -58,6 +58,10 @@ struct Wish {
   std::string goal;              // latency, throughput, memory
 };
 
+// Which of it the search gives: kernels by name; what SGLang takes by itself, where the model decides or takes none of
+// them; then PyTorch's own.
+enum class Attention { kNamed, kOwn, kPlain };
+
 struct Search {
   Wish wish;
   const CheckOptions& rules;
@@ -74,7 +78,7 @@ struct Search {
   bool uncounted = false;      // that of another was not: the weights of its class are not
   std::int64_t given_tp = 1;   // of `base`
   bool short_of_room = false;  // a launch was accepted and lacks room alone, or cards
-  bool own_attention = false;  // what SGLang takes by itself: the model's, which no option changes, or none other does
+  Attention attention = Attention::kNamed;
   bool short_of_requests = false;  // a launch had tokens for more than it takes at once
   std::set<std::pair<Words, Environment>> tried = {};
   int attempts = 0;

@@ -21,13 +21,15 @@ namespace {
 
 constexpr double kLargestShare = 0.9;  // of a card's memory that is tried
 
-// Nearer than a refusal is a launch that is accepted; nearer still, what holds more.
-constexpr std::int64_t kNotAccepted = -2;
+// Nearer than a refusal is a launch that is accepted and fails, then one that does not; nearer still, what holds more.
+constexpr std::int64_t kNotAccepted = -4;
+constexpr std::int64_t kFails = -3;
+constexpr std::int64_t kNotCounted = -2;
 constexpr std::int64_t kHoldsNothing = -1;
 
 bool would_be_nearest(const Search& s, const Suggestion& c, std::int64_t tokens) {
   if (s.only_the_least) return false;  // of these none is told
-  const std::size_t met = tokens == kNotAccepted ? c.demands_met() : 0;
+  const std::size_t met = tokens <= kFails ? c.demands_met() : 0;
   return !s.nearest ||
          std::tuple(tokens, met, c.cards) > std::tuple(s.nearest->tokens, s.nearest->demands_met, s.nearest->cards);
 }
@@ -39,7 +41,7 @@ void note_miss(Search& s, const Suggestion& c, std::string why, std::int64_t tok
                    .arguments = c.arguments,
                    .env = c.env,
                    .cards = c.cards,
-                   .demands_met = tokens == kNotAccepted ? c.demands_met() : 0};
+                   .demands_met = tokens <= kFails ? c.demands_met() : 0};
 }
 
 // What the search decides itself, or would make another launch of it.
@@ -122,11 +124,15 @@ const Diagnostic* error_of(const std::vector<Diagnostic>& findings, bool lacks_r
 // What the search gives one after the other.
 constexpr std::array kTriedInTurn{Field::attention_backend, Field::page_size, Field::kv_cache_dtype};
 
+// And how it shares the cards.
+constexpr std::array kSharedBy{Field::tp_size, Field::pp_size, Field::dp_size, Field::attn_dp_size};
+
 // Of a launch's errors the one that stays: what no option mends, and what is not of the search's own making.
 const Diagnostic& lasting(const Search& s, const Suggestion& c, const std::vector<Diagnostic>& findings,
                           const Diagnostic& first, bool lacks_room) {
   const auto passes = [&](const Diagnostic& d) {
-    const bool of_search = d.field && std::ranges::find(kTriedInTurn, *d.field) != kTriedInTurn.end();
+    const bool of_search = d.field && (std::ranges::find(kTriedInTurn, *d.field) != kTriedInTurn.end() ||
+                                       std::ranges::find(kSharedBy, *d.field) != kSharedBy.end());
     return std::pair(with_demand(s, c, d).has_value(), of_search);
   };
   const Diagnostic* out = &first;
@@ -138,19 +144,20 @@ const Diagnostic& lasting(const Search& s, const Suggestion& c, const std::vecto
 
 // What was added because it was demanded may be refused in its turn: then it was in vain, and the miss that is told is
 // the launch without it.
-void note_refusal(Search& s, const Suggestion& c, const Diagnostic& d) {
+void note_refusal(Search& s, const Suggestion& c, const Diagnostic& d, std::int64_t nearness) {
   const bool in_vain = d.field && c.demanded.contains(*d.field);
-  if (!in_vain) note_miss(s, c, d.message);
+  if (!in_vain) note_miss(s, c, d.message, nearness);
 }
 
-// An error ends this launch; what its remedy gives is tried in its place.
-Outcome refused(Search& s, Suggestion& c, const std::vector<Diagnostic>& findings, bool lacks_room, int demands) {
+// An error ends this launch; what its remedy gives is tried in its place. `nearness`: who says so, SGLang or a rule.
+Outcome refused(Search& s, Suggestion& c, const std::vector<Diagnostic>& findings, std::int64_t nearness,
+                bool lacks_room, int demands) {
   const Diagnostic* error = error_of(findings, lacks_room);
   if (error == nullptr) {
     note_miss(s, c, "SGLang does not accept it");
     return Outcome::kRefused;
   }
-  if (would_be_nearest(s, c, kNotAccepted)) note_refusal(s, c, lasting(s, c, findings, *error, lacks_room));
+  if (would_be_nearest(s, c, nearness)) note_refusal(s, c, lasting(s, c, findings, *error, lacks_room), nearness);
   s.short_of_room = s.short_of_room || rules::counts_cards(error->rule);
   auto next = demands > 0 ? with_demand(s, c, *error) : std::nullopt;
   if (!next) return Outcome::kRefused;
@@ -158,15 +165,10 @@ Outcome refused(Search& s, Suggestion& c, const std::vector<Diagnostic>& finding
   return attempt(s, c, demands - 1);
 }
 
-// What the sheet says of it; a launch without the room asked for is none.
-Outcome weighed(Search& s, Suggestion& c, const PreparedLaunch& prepared) {
-  std::string why;
+// What the sheet says of it; a launch without the room asked for is none. `why`: it is not counted.
+Outcome weighed(Search& s, Suggestion& c, const PreparedLaunch& prepared, std::string& why) {
   const auto memory = memory_summary(prepared, &why);
-  if (!memory) {
-    s.uncounted = s.uncounted || !why.empty();
-    note_miss(s, c, "its memory cannot be counted" + (why.empty() ? "" : ": " + why));
-    return Outcome::kUncounted;  // a share that SGLang's reserves leave nothing of, it may be
-  }
+  if (!memory) return Outcome::kUncounted;  // a share that SGLang's reserves leave nothing of, it may be
   s.counted = true;
   c.memory = *memory;
   if (memory->least >= kLargestShare) return Outcome::kTooHeavy;
@@ -179,7 +181,13 @@ Outcome weighed(Search& s, Suggestion& c, const PreparedLaunch& prepared) {
   return Outcome::kMissed;
 }
 
-std::string too_little(const Search& s, const Suggestion& c, Outcome room) {
+std::int64_t nearness(const Suggestion& c, Outcome room) {
+  if (room == Outcome::kUncounted) return kNotCounted;
+  return room == Outcome::kTooHeavy ? kHoldsNothing : c.tokens();
+}
+
+std::string too_little(const Search& s, const Suggestion& c, Outcome room, const std::string& uncounted) {
+  if (room == Outcome::kUncounted) return "its memory cannot be counted" + (uncounted.empty() ? "" : ": " + uncounted);
   if (room == Outcome::kTooHeavy)
     return fmt::format("{}{:.1f} GiB of weights per GPU; {:.1f} GiB is the largest share of {:.1f} that is tried ({})",
                        c.memory.exact ? "" : "about ", c.memory.weights, c.memory.device * kLargestShare,
@@ -228,18 +236,21 @@ void read_widths(Suggestion& c, const Launch& launch) {
 
 // What the rules say of a launch that has the room, or comes nearest to it: what is told as the nearest works but for
 // the room it has.
-Outcome ruled(Search& s, Suggestion& c, const PreparedLaunch& prepared, Outcome room, int demands) {
+Outcome ruled(Search& s, Suggestion& c, const PreparedLaunch& prepared, Outcome room, const std::string& uncounted,
+              int demands) {
   Coverage coverage;
   const std::vector<Diagnostic> findings = findings_of(prepared, s.rules, coverage);
   const bool lacks_room = room != Outcome::kFound;
-  if (error_of(findings, lacks_room) != nullptr) return refused(s, c, findings, lacks_room, demands);
+  if (error_of(findings, lacks_room) != nullptr) return refused(s, c, findings, kFails, lacks_room, demands);
   if (const Diagnostic* against = against_ours(s, c, findings)) {
-    note_refusal(s, c, *against);
+    note_refusal(s, c, *against, kFails);
     return Outcome::kRefused;
   }
   if (lacks_room) {
-    s.short_of_room = true;
-    note_miss(s, c, too_little(s, c, room), room == Outcome::kTooHeavy ? kHoldsNothing : c.tokens());
+    const bool is_counted = room != Outcome::kUncounted;
+    s.short_of_room = s.short_of_room || is_counted;
+    s.uncounted = s.uncounted || !uncounted.empty();
+    note_miss(s, c, too_little(s, c, room, uncounted), nearness(c, room));
     return room;
   }
   c.intel_kernels = LaunchView(prepared.launch).uses_xpu();
@@ -268,14 +279,13 @@ Outcome attempt(Search& s, Suggestion& c, int demands) {
   if (prepared.unknown_model || !prepared.launch.accepted()) {
     Coverage coverage;
     const std::vector<Diagnostic> findings = findings_of(prepared, s.rules, coverage);
-    return refused(s, c, findings, false, demands);
+    return refused(s, c, findings, kNotAccepted, false, demands);
   }
   read_widths(c, prepared.launch);
-  const Outcome room = weighed(s, c, prepared);
-  const bool is_nearest =
-      room != Outcome::kUncounted && would_be_nearest(s, c, room == Outcome::kTooHeavy ? kHoldsNothing : c.tokens());
-  if (room != Outcome::kFound && !is_nearest) return room;
-  return ruled(s, c, prepared, room, demands);
+  std::string uncounted;
+  const Outcome room = weighed(s, c, prepared, uncounted);
+  if (room != Outcome::kFound && !would_be_nearest(s, c, nearness(c, room))) return room;
+  return ruled(s, c, prepared, room, uncounted, demands);
 }
 
 Outcome attempt_ahead(Search& s, Suggestion c) {
