@@ -327,6 +327,36 @@ TEST(Limits, ServicesThatExtendOneAnother) {
                  "services extend one another in a longer chain than is followed");
 }
 
+// A text that stands once in a file, and is handed to many by an alias, a variable or an image.
+TEST(Limits, TextsThatAreHandedToMany) {
+  const TemporaryDirectory dir;
+  const std::string text(100'000, 'a');
+  const auto services = [](const std::string& command) {
+    return "services:\n" +
+           many(900, [&](int i) { return fmt::format("  s{}: {{image: x, command: {}}}\n", i, command); });
+  };
+  const std::string words = "this file needs more steps than are followed";
+  const std::string named = std::string(kServe) + " --served-model-name ";
+  expect_bounded("check --no-kernel " + dir.file("a.yaml", "x-a: &a " + named + text + "\n" + services("*a")), words);
+  expect_bounded("check --no-kernel --set A=" + text + " " + dir.file("b.yaml", services(named + "$A")), words);
+  dir.file("c/.env", "A=" + text + "\n");
+  expect_bounded("check --no-kernel " + dir.file("c/compose.yaml", services(named + "$A")), words);
+  expect_bounded("check --no-kernel " + dir.file("a.service", "[Service]\nEnvironment=A=" + text + "\n" +
+                                                                  many(900,
+                                                                       [&](int i) {
+                                                                         return fmt::format(
+                                                                             "ExecStart=/usr/bin/{}$A --port {}\n",
+                                                                             named, i + 1000);
+                                                                       })),
+                 words);
+  const auto stages = [&](int count) {
+    return "FROM x AS s0\nENV SGLANG_A=" + text + "\n" +
+           many(count, [](int i) { return fmt::format("FROM s{} AS s{}\n", i, i + 1); }) + "CMD " + kServe + "\n";
+  };
+  expect_bounded("check --no-kernel " + dir.file("few/Dockerfile", stages(10)), "1 launch checked");
+  expect_bounded("check --no-kernel " + dir.file("many/Dockerfile", stages(900)), words);
+}
+
 TEST(Limits, ValuesOfMakeThatGrow) {
   const TemporaryDirectory dir;
   const std::string goal = fmt::format("serve:\n\t{} $(X)\n", kServe);

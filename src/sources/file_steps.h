@@ -16,10 +16,13 @@ class FileSteps {
 
   // False: there are no more. Where no file is read, there is no end.
   static bool take(std::size_t steps);
+  // For bytes that are kept once more, each with its place: an alias, a variable or a base hands a text to many.
+  static bool take_bytes(std::size_t bytes) { return take(bytes / kBytesOfAStep); }
   static constexpr const char* kNoMore =
       "this file needs more steps than are followed; give its launches in several files";
 
  private:
+  static constexpr std::size_t kBytesOfAStep = 2;
   std::size_t left_;
   bool outermost_;
 };

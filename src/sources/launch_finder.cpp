@@ -976,8 +976,6 @@ void LaunchFinder::take_defaults(const std::vector<ShellWord>& words, std::size_
   std::ranges::stable_sort(launch.defaults, {}, &LaunchDefault::offset);
 }
 
-static constexpr std::size_t kKeptBytes = 2;  // of a launch's variables, for a step
-
 void LaunchFinder::take_server(const std::vector<ShellWord>& words, std::size_t program, std::size_t first,
                                const RunContext& context) {
   if (found_.size() >= limits::kLaunches && !error_)
@@ -1012,6 +1010,7 @@ void LaunchFinder::take_server(const std::vector<ShellWord>& words, std::size_t 
     if (!placeholder.empty()) add_unknown(placeholder, words[i].begin, launch);
   }
   std::size_t bytes = 0;
+  for (const ShellWord& word : words) bytes += word.text.size();
   for (const auto& [name, value] : context.env) {
     if (facts::judges_by(name)) need(value, launch);
     const std::string hidden = facts::judges_by(name) ? why_placeholder(value.text) : std::string();
@@ -1025,7 +1024,7 @@ void LaunchFinder::take_server(const std::vector<ShellWord>& words, std::size_t 
     bytes += name.size() + value.text.size();
   }
   // Each launch keeps what it sees, and all that looks at it goes through it.
-  if (!FileSteps::take(bytes / kKeptBytes) && !error_) error_ = Error{FileSteps::kNoMore};
+  if (!FileSteps::take_bytes(bytes) && !error_) error_ = Error{FileSteps::kNoMore};
   for (const LaunchUnknown& unknown : context.unknown) add_unknown(unknown.what, unknown.offset, launch);
   take_defaults(words, program, context, launch);
   for (std::size_t i = first; i < words.size(); ++i) {

@@ -11,6 +11,7 @@
 #include "src/base/limits.h"
 #include "src/sources/container_command.h"
 #include "src/sources/container_host.h"
+#include "src/sources/file_steps.h"
 #include "src/sources/image_tag.h"
 #include "src/sources/readers/misspelt_keys.h"
 #include "src/sources/readers/readers.h"
@@ -357,6 +358,16 @@ std::optional<std::size_t> script_among(const std::map<std::string, ShellText>& 
   return std::nullopt;
 }
 
+// Of what a stage hands to one that is built on it.
+std::size_t weight(const Image& image) {
+  std::size_t bytes = image.bytes;
+  for (const auto& [path, text] : image.files) bytes += path.size() + text.text.size();
+  for (const Copied& copy : image.copied) bytes += copy.from.text.size() + copy.to.size();
+  for (const std::string& run : image.altered) bytes += run.size();
+  for (const auto* part : {&image.entrypoint, &image.command}) bytes += *part ? (*part)->text.size() : 0;
+  return bytes;
+}
+
 // FROM IMAGE AS NAME: an image nobody here knows, or an earlier stage.
 Result<bool> begin_stage(const ShellText& rest, const Values& global, Image& image,
                          std::map<std::string, Image>& stages, std::string& stage, const SourceText& source) {
@@ -371,6 +382,8 @@ Result<bool> begin_stage(const ShellText& rest, const Values& global, Image& ima
   auto base = interpolate(words[0], Interpolation::kCompose, source.text, source.given, global);
   if (!base) return tl::make_unexpected(base.error());
   if (const auto known = stages.find(base->text); known != stages.end()) {
+    // Twice: such a stage is kept for others, too.
+    if (!FileSteps::take_bytes(2 * weight(known->second))) return failure(FileSteps::kNoMore);
     image = known->second;
     image.arguments.clear();
     image.known = image.env;

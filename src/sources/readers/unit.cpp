@@ -430,6 +430,7 @@ void take_podman_options(UnitReader& unit, const Variables& given, LaunchFinder&
 Result<bool> run_starts(const UnitReader& unit, const std::vector<ShellText>& starts, const SourceText& source,
                         LaunchFinder& finder) {
   for (const ShellText& start : starts) {
+    if (finder.error()) return tl::make_unexpected(*finder.error());
     std::vector<ShellWord> command;
     std::vector<ShellWord> words = unit_words(start);
     if (unit.entrypoint) words = behind_entrypoint(*unit.entrypoint, std::move(words));

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "src/sources/container_command.h"
+#include "src/sources/file_steps.h"
 #include "src/sources/mentions.h"
 #include "src/sources/programs.h"
 #include "src/sources/shell/evaluator.h"
@@ -216,6 +217,7 @@ Result<ShellWord> interpolate(const ShellWord& word, Interpolation kind, std::st
       return failure("it is longer than 128 KiB");
     i = end;
   }
+  if (!FileSteps::take_bytes(out.text.size())) return failure(FileSteps::kNoMore);
   return out;
 }
 
