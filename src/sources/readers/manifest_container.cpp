@@ -471,6 +471,7 @@ void ManifestReader::built_image(const YamlNode& node) {
 // Looked up again and again: what a service extends may extend another one, and so on.
 void ManifestReader::name_all(const YamlNode& map) {
   named_.clear();
+  chain_.clear();
   for (const auto& [name, value] : pairs_of(map)) {
     if (is_scalar(name)) named_.emplace(name->text, value);
   }
@@ -483,13 +484,16 @@ const YamlNode* ManifestReader::named(const std::string& name) const {
 
 // A key of a service, or of what it extends.
 const YamlNode* ManifestReader::part_of(const YamlNode& node, std::string_view key) {
-  const YamlNode* at = &node;
-  for (int depth = 0; at != nullptr && depth < limits::kManifestDepth; ++depth) {
-    if (const YamlNode* value = value_of(*at, key)) return value;
-    at = extended(*at);
+  // Several keys are looked up of a service, one after another; a patch comes and goes.
+  if (services_ == nullptr || chain_.empty() || chain_.front() != &node) chain_ = {&node};
+  for (std::size_t depth = 0;; ++depth) {
+    if (depth == chain_.size()) chain_.push_back(extended(*chain_.back()));
+    if (chain_[depth] == nullptr) return nullptr;
+    if (depth == limits::kManifestDepth) break;
+    if (const YamlNode* value = value_of(*chain_[depth], key)) return value;
   }
   // Once for all services: of one such chain nearly every one is as far from its end.
-  if (at != nullptr && told_.insert(tree_.offset(*services_)).second) {
+  if (told_.insert(tree_.offset(*services_)).second) {
     finder_.note({"SH004",
                   "services extend one another in a longer chain than is followed: give the launch of such a service "
                   "as a command",
