@@ -357,6 +357,16 @@ TEST(Limits, TextsThatAreHandedToMany) {
   expect_bounded("check --no-kernel " + dir.file("many/Dockerfile", stages(900)), words);
 }
 
+// Comments are looked for in lines of any form.
+TEST(Limits, ALineOfSignsAndBlanks) {
+  const TemporaryDirectory dir;
+  const std::string line = many(240'000, [](int) { return std::string(" #"); }) + std::string(500'000, ' ');
+  expect_bounded("check --no-kernel " +
+                     dir.file("a.yaml", fmt::format("services: {{a: {{command: {} --tp 3}}}}\n# xpu-preflight: x\n{}\n",
+                                                    kServe, line)),
+                 "expected ignore=RULE and a reason");
+}
+
 TEST(Limits, ValuesOfMakeThatGrow) {
   const TemporaryDirectory dir;
   const std::string goal = fmt::format("serve:\n\t{} $(X)\n", kServe);

@@ -29,6 +29,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 
 // What a comment of ours says behind its mark; "" where the line has none.
 std::string_view said_in(std::string_view line) {
+  line = trimmed(line);  // once: a line may have as many marks of a comment as blanks behind them
   for (std::size_t at = line.find('#'); at != std::string_view::npos; at = line.find('#', at + 1)) {
     if (at > 0 && kBlank.find(line[at - 1]) == std::string_view::npos) continue;
     const std::string_view comment = trimmed(line.substr(at + 1));
