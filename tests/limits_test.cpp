@@ -698,6 +698,24 @@ TEST(Limits, LaunchesThatShareALongFileOfOptions) {
   expect_bounded("check --no-kernel " + dir.file("a.sh", launches), "more entries than any launch has");
 }
 
+// What such a file holds is each launch's own: together they have so much of it, and who got none is told.
+TEST(Limits, LaunchesThatAreLongByTheirFileOfOptions) {
+  const TemporaryDirectory dir;
+  const auto launches = [&](const std::string& options) {
+    return dir.file("a.sh", many(800, [&](int i) {
+                      return fmt::format("python -m sglang.launch_server --config {} --port {}\n", options, i + 1000);
+                    }));
+  };
+  const std::string words = "the --config files of these launches are longer together than is judged";
+  const std::string model = "model-path: Qwen/Qwen3-8B\n";
+  const std::string numbers = many(19'000, [](int i) { return fmt::format("{}{}", i ? "," : "", i); });
+  expect_bounded("check --no-kernel " +
+                     launches(dir.file("name.yaml", model + "served-model-name: " + std::string(900'000, 'a') + "\n")),
+                 words);
+  expect_bounded("check --no-kernel " + launches(dir.file("list.yaml", model + "cuda-graph-bs: [" + numbers + "]\n")),
+                 words);
+}
+
 // The launches of a file and what is tried of them share one budget, and who got none is told.
 TEST(Limits, LaunchesOfAFileThatFail) {
   const TemporaryDirectory dir;

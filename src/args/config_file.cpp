@@ -260,6 +260,7 @@ ConfigWords read_config(Release release, const std::string& path, const ConfigTe
   } catch (const python::YamlFault& fault) {
     out.refused = unreadable(path, fault);
   }
+  if (out.refused) return out;  // of its words none is taken
   out.words = std::move(conversion.words);
   out.where = std::move(conversion.where);
   return out;
@@ -285,6 +286,15 @@ std::shared_ptr<const ConfigWords> config_words(Release release, const std::stri
 }
 
 }  // namespace
+
+std::size_t config_length(Release release, const std::vector<std::string>& words) {
+  const auto option = std::find(words.begin(), words.end(), "--config");
+  if (option == words.end() || option + 1 == words.end() || refused_path(*(option + 1))) return 0;
+  std::size_t length = 0;
+  for (const std::string& word : config_words(release, *(option + 1), nullptr)->words)
+    length += 1 + word.size() / limits::kConfigWordBytes;
+  return length;
+}
 
 std::optional<ParseRefusal> merge_config_file(Release release, CommandLine& line, const ConfigText* at_hand) {
   const auto first = std::find(line.words.begin(), line.words.end(), "--config");

@@ -56,8 +56,13 @@ inline constexpr std::int64_t kPipelineStages = 16'384;
 inline constexpr std::size_t kConfigBytes = std::size_t{4} << 20U;
 
 inline constexpr std::size_t kConfigWords = 20'000;
+// Such a file beyond this length is no launch's; all launches of a run together have so much of them. Counted in words,
+// and a long one is several.
+inline constexpr std::size_t kLongConfig = 1'000;
+inline constexpr std::size_t kLongConfigs = 500'000;
+inline constexpr std::size_t kConfigWordBytes = 32;
 // Words of such files that a run keeps as they were read.
-inline constexpr std::size_t kConfigWordsKept = 2 * kConfigWords;
+inline constexpr std::size_t kConfigWordsKept = 5 * kConfigWords;
 
 // What a container, an image or a line of a batch sets: each variable is seen by all behind it. And their text, which
 // grows where one repeats another.

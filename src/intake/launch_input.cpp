@@ -726,10 +726,22 @@ Result<ModelsOfLaunch> models_of(const LaunchInput& input, const Arguments& argu
   return known.emplace(std::move(key), std::move(*read)).first->second;
 }
 
+// The launches of a run may share one file: each is parsed, searched for secrets and kept with all that it holds.
+std::optional<Error> too_long_config(const LaunchInput& input, const Arguments& arguments) {
+  thread_local std::size_t left = limits::kLongConfigs;
+  const std::size_t length = args::config_length(input.release, arguments.argv);
+  if (length <= limits::kLongConfig) return std::nullopt;
+  if (length > left)
+    return Error{"the --config files of these launches are longer together than is judged: check it by itself"};
+  left -= length;
+  return std::nullopt;
+}
+
 Result<PreparedLaunch> prepare(const LaunchInput& input) {
   auto arguments = read_arguments(input);
   if (!arguments) return tl::make_unexpected(arguments.error());
   if (const auto error = config_of_container(*arguments)) return tl::make_unexpected(*error);
+  if (const auto error = too_long_config(input, *arguments)) return tl::make_unexpected(*error);
 
   const bool by_option = input.mla || !input.facts.empty() || !input.model_config.empty();
   const bool stands_alone = by_option && !gives_model(arguments->argv);
