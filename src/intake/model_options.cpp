@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "src/facts/absurd_model.h"
 #include "src/intake/launch_input.h"
 #include "src/base/read_text.h"
 
@@ -67,6 +68,7 @@ Result<Value> read_config(const std::string& path) {
   auto value = Value::parse_json(*text);
   if (!value) return failure(value.error().message, path);
   if (!value->is_dict()) return failure("a model configuration is a JSON object", path);
+  if (auto why = facts::absurd_part(*value)) return failure(std::move(*why), path);  // whatever it stands in for
   return value;
 }
 
