@@ -1,7 +1,9 @@
 // Fixes written back: only the options concerned change, a backup stays, and nothing is written that reads otherwise.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/xattr.h>
 
+#include <algorithm>
 #include <string>
 
 #include "src/fix/write_back.h"
@@ -165,6 +167,31 @@ TEST(CheckFix, RefusesAWordThatAVariableGave) {
       run_tool({"check", "--no-kernel", "--fix", "--set", "ARGS=--tp-size 8 --port 1", "--command-file", path});
   EXPECT_EQ(run.status, 1) << run.out;
   EXPECT_EQ(read_file(path), text);
+}
+
+// What a file has beside its text is its owner's, too.
+TEST(CheckFix, KeepsTheExtendedAttributesOfWhatItReplaces) {
+  const TemporaryDirectory dir;
+  const std::string launch = "python -m sglang.launch_server --model-path Qwen/Qwen3-8B --tp 3\n";
+  const std::string script = dir.file("a.sh", launch);
+  const std::string report = dir.file("report.json", "{}");
+  constexpr const char* kName = "user.origin";
+  for (const std::string& file : {script, report}) {
+    if (setxattr(file.c_str(), kName, "mine", 4, 0) != 0) GTEST_SKIP() << "this file system keeps none";
+  }
+  const auto kept = [&](const std::string& file) {
+    std::string value(8, '\0');
+    const ssize_t size = getxattr(file.c_str(), kName, value.data(), value.size());
+    return value.substr(0, static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  };
+  run_tool({"check", "--no-kernel", "--output", "json=" + report, script});
+  EXPECT_GT(read_file(report).size(), 2U);
+  EXPECT_EQ(kept(report), "mine");
+  run_tool({"check", "--no-kernel", "--fix", "--command-file", script});
+  EXPECT_NE(read_file(script), launch);
+  EXPECT_EQ(kept(script), "mine");
+  EXPECT_EQ(read_file(script + ".bak"), launch);
+  EXPECT_EQ(kept(script + ".bak"), "mine");
 }
 
 }  // namespace

@@ -8,8 +8,11 @@
 #include <cstring>
 #include <memory>
 
-#include "src/fix/write_back.h"
+#include <fmt/format.h>
+
 #include "src/base/read_text.h"
+#include "src/base/replaced_file.h"
+#include "src/fix/write_back.h"
 
 namespace preflight::fix {
 namespace {
@@ -28,6 +31,10 @@ bool write_all(int fd, const std::string& text) {
 
 std::string reason() { return std::strerror(errno); }
 
+tl::unexpected<Error> not_kept(std::string_view what, const std::string& path) {
+  return failure(fmt::format("{} cannot be kept", what), path);
+}
+
 }  // namespace
 
 Result<std::string> replace_file(const std::string& path, const std::string& text) {
@@ -44,31 +51,33 @@ Result<std::string> replace_file(const std::string& path, const std::string& tex
   std::string backup = target + ".bak";
   int fd = -1;
   for (int n = 2; n < 1000; ++n) {
-    fd = open(backup.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, status.st_mode & 0777);
+    fd = open(backup.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
     if (fd >= 0 || errno != EEXIST) break;
     backup = target + ".bak" + std::to_string(n);
   }
   if (fd < 0) return failure("the backup cannot be written: " + reason(), backup);
-  const bool saved = write_all(fd, *old);
+  const bool copied = write_all(fd, *old);
+  // Who may not read the text may not read its copy.
+  std::string_view lost = copied ? take_after(fd, target, status) : std::string_view();
+  const bool saved = copied && lost.empty();
   close(fd);
   if (!saved) {
     unlink(backup.c_str());
-    return failure("the backup cannot be written", backup);
+    return lost.empty() ? failure("the backup cannot be written", backup) : not_kept(lost, path);
   }
 
   std::string temporary = target + ".XXXXXX";
   fd = mkstemp(temporary.data());
   if (fd < 0) return failure("no file can be made beside it: " + reason(), path);
   // Whoever owned the file owns it still, or nothing is written: a server may not be allowed to read it otherwise.
-  struct stat made {};
-  const bool owned = fstat(fd, &made) == 0 && ((made.st_uid == status.st_uid && made.st_gid == status.st_gid) ||
-                                               fchown(fd, status.st_uid, status.st_gid) == 0);
-  const bool written = owned && write_all(fd, text) && fchmod(fd, status.st_mode & 07777) == 0;
+  bool written = write_all(fd, text);
+  if (written) lost = take_after(fd, target, status);
+  written = written && lost.empty();
   close(fd);
   if (!written || rename(temporary.c_str(), target.c_str()) != 0) {
     unlink(temporary.c_str());
     unlink(backup.c_str());
-    return failure(owned ? "the new text cannot be written" : "its owner cannot be kept", path);
+    return lost.empty() ? failure("the new text cannot be written", path) : not_kept(lost, path);
   }
   return backup;
 }

@@ -10,7 +10,10 @@
 #include <cstring>
 #include <memory>
 
+#include <fmt/format.h>
+
 #include "src/base/files_read.h"
+#include "src/base/replaced_file.h"
 #include "src/report/output_gate.h"
 
 namespace preflight::report {
@@ -62,14 +65,6 @@ mode_t usual_mode() {
 bool has_other_names(const struct stat& status) { return S_ISREG(status.st_mode) && status.st_nlink > 1; }
 constexpr const char* kOtherNames = "it has other names (hard links), which would keep the old text";
 
-// The new file gets what the old one had. Whoever owned it owns it still: a server may not be allowed to read it
-// otherwise.
-bool takes_after(int fd, const struct stat& old) {
-  struct stat made {};
-  const bool same = fstat(fd, &made) == 0 && made.st_uid == old.st_uid && made.st_gid == old.st_gid;
-  return same || fchown(fd, old.st_uid, old.st_gid) == 0;
-}
-
 }  // namespace
 
 std::string why_no_place(const std::string& path) {
@@ -92,11 +87,13 @@ Result<bool> write_output(const std::string& path, std::string_view text) {
   std::string temporary = target + ".XXXXXX";
   const int fd = mkstemp(temporary.data());
   if (fd < 0) return system_failure(path);
-  const bool owned = !exists || takes_after(fd, status);
-  const bool written = owned && write_all(fd, shown) && fchmod(fd, exists ? status.st_mode & 07777 : usual_mode()) == 0;
+  bool written = write_all(fd, shown) && (exists || fchmod(fd, usual_mode()) == 0);
+  const std::string_view lost = exists && written ? take_after(fd, target, status) : std::string_view();
+  written = written && lost.empty();
   const bool closed = close(fd) == 0;
   if (written && closed && rename(temporary.c_str(), target.c_str()) == 0) return true;
-  auto why = owned ? system_failure(path) : failure("cannot be written: its owner cannot be kept", path);
+  auto why =
+      lost.empty() ? system_failure(path) : failure(fmt::format("cannot be written: {} cannot be kept", lost), path);
   unlink(temporary.c_str());
   return why;
 }
