@@ -221,6 +221,37 @@ std::vector<KernelCase> cases_to_measure(const KernelCase& own) {
   return cases;
 }
 
+// Neither that the kernel is right nor that it is not: a slow device takes as long as one that hangs.
+bool says_nothing(const CaseReport& report) {
+  const bool timed_out = report.fault && report.fault->kind == DeviceErrorKind::kTimedOut;
+  const bool answered = report.verdict.word != VerdictWord::kSkipped && report.verdict.word != VerdictWord::kError;
+  return timed_out || (!answered && !shows_a_defect(report));
+}
+
+DeviceError why_nothing(const CaseReport& silent, const KernelReport& report) {
+  const DeviceError unknown{DeviceErrorKind::kInternal, silent.case_line + ": " + silent.verdict.reason};
+  return silent.fault.value_or(report.error.value_or(unknown));
+}
+
+// Each case with the defect. One in which the process ended leaves those behind it without an answer: they run apart.
+// What says nothing is an error: no row tells of it.
+tl::expected<std::vector<CaseReport>, DeviceError> run_planted(const std::vector<KernelCase>& cases,
+                                                               const DeviceChoice& device, const RunOptions& options,
+                                                               const ProcessLimits& limits) {
+  std::vector<CaseReport> out;
+  while (out.size() < cases.size()) {
+    const std::vector<KernelCase> rest(cases.begin() + static_cast<std::ptrdiff_t>(out.size()), cases.end());
+    const KernelReport report = run_cases_apart(rest, device, options, limits);
+    for (std::size_t i = 0; i < rest.size(); ++i) {
+      const CaseReport& c = report.cases[i];
+      if (c.verdict.word == VerdictWord::kSkipped && i > 0 && report.cases[i - 1].fault) break;
+      if (says_nothing(c)) return tl::make_unexpected(why_nothing(c, report));
+      out.push_back(c);
+    }
+  }
+  return out;
+}
+
 tl::expected<MeasuredDefect, DeviceError> measure(const Defect& defect, const DeviceChoice& device,
                                                   const ProcessLimits& limits) {
   const auto own = parse_case(defect.case_line);
@@ -228,17 +259,20 @@ tl::expected<MeasuredDefect, DeviceError> measure(const Defect& defect, const De
   const std::vector<KernelCase> cases = cases_to_measure(*own);
   const KernelReport sound = run_cases_apart(cases, device, {}, limits);
   if (sound.error) return tl::make_unexpected(*sound.error);
-  const KernelReport planted = run_cases_apart(cases, device, {.defect = defect.id}, limits);
+  if (const auto silent = std::ranges::find_if(sound.cases, says_nothing); silent != sound.cases.end())
+    return tl::make_unexpected(why_nothing(*silent, sound));
+  auto planted = run_planted(cases, device, {.defect = defect.id}, limits);
+  if (!planted) return tl::make_unexpected(planted.error());
   const auto shown = [&](std::size_t i) {
     if (sound.cases[i].verdict.word != VerdictWord::kPass) return Shows::kUnsound;
-    return shows_a_defect(planted.cases[i]) ? Shows::kCaught : Shows::kNot;
+    return shows_a_defect((*planted)[i]) ? Shows::kCaught : Shows::kNot;
   };
   MeasuredDefect out{.id = defect.id, .kernel = kernel_of(defect), .what = defect.what};
   const bool has_regimes = cases.size() > 1;
   for (std::size_t i = 0; has_regimes && i < kRegimes.size(); ++i) out.regimes[i] = shown(i + 1);
   const bool repeats = has_regimes && std::ranges::find(kRegimes, own->inputs) != kRegimes.end();
   if (!repeats) out.own = shown(0);
-  for (const CaseReport& c : planted.cases) {
+  for (const CaseReport& c : *planted) {
     const double times = c.fault ? std::numeric_limits<double>::infinity() : c.verdict.times_allowed;
     if (shows_a_defect(c)) out.times_allowed = std::max(out.times_allowed, times);
   }

@@ -253,6 +253,16 @@ TEST(DeviceFaults, TheDeviceListEndsInTheSameWay) {
   EXPECT_EQ(status("hang-in-open"), 6);
 }
 
+// A device that fails says nothing of a defect: no row of the table is made of that.
+TEST(DeviceFaults, NoDefectIsMeasuredByADeviceThatFails) {
+  for (const char* fault : {"out-of-memory", "build-failure", "abort-in-launch"}) {
+    const ToolRun run = run_tool({"defects", "--measure", "--opencl-device", "Fake"}, {}, driver_with(fault));
+    EXPECT_EQ(run.status, 6) << fault;
+    EXPECT_EQ(run.out, "") << fault;
+    EXPECT_THAT(run.err, Not(HasSubstr("| 10 |"))) << fault;
+  }
+}
+
 // A gate wants a kernel that ran: what kept it from running is then a failure of its own kind.
 TEST(DeviceFaults, AKernelThatDidNotRunFailsWhereItIsRequired) {
   const auto check = [](const Words& options, const std::string& fault) {
