@@ -50,7 +50,11 @@ TEST(Conceal, KnowsSecretsByNamesThatAnybodyChose) {
                            "hf-tok",
                            "API_KEY_2",
                            "key2",
-                           "AWS_ACCESS_KEY_ID"}) {
+                           "AWS_ACCESS_KEY_ID",
+                           "AZURE_STORAGE_CONNECTION_STRING",
+                           "connectionString",
+                           "DB_CONN_STR",
+                           "KUBE_CONFIG_DATA"}) {
     EXPECT_TRUE(commands::is_secret_variable(name)) << name;
   }
   for (const char* name : {"PATH", "max_position_embeddings", "time_to_first_token", "model", "keyed", "author",
@@ -113,7 +117,19 @@ TEST(Conceal, KnowsSecretsInsideATextByItsForm) {
       {"hf_abcdefghijklmnopqrstuvw x", "*** x"},
       {"is sk-abcdefghij0123456789", "is ***"},
       {"AKIAIOSFODNN7EXAMPLE", "***"},
+      {"HF_TOKEN = S123\nA = 2", "HF_TOKEN = ***\nA = 2"},  // make, and files of settings
+      {"HF_TOKEN := S123 ", "HF_TOKEN := *** "},
+      {"HF_TOKEN?=S123", "HF_TOKEN?=***"},
+      {"HF_TOKEN += S123", "HF_TOKEN += ***"},
+      {R"([{"name": "HF_TOKEN", "value": "S1"}])", R"([{"name": "HF_TOKEN", "value": "***"}])"},
+      {"- name: HF_TOKEN\n  value: S123\n- name: A\n  value: b",
+       "- name: HF_TOKEN\n  value: ***\n- name: A\n  value: b"},
       // None of them.
+      {R"([{"name": "A", "value": "S1"}])", R"([{"name": "A", "value": "S1"}])"},
+      {"HF_TOKEN= python serve.py", "HF_TOKEN= python serve.py"},
+      {"HF_TOKEN =\nS123", "HF_TOKEN =\nS123"},
+      {"HF_TOKEN = $(OTHER)", "HF_TOKEN = $(OTHER)"},
+      {"token = args.other", "token = args.other"},
       {"ask-abcdefghij0123456789 hf_models", "ask-abcdefghij0123456789 hf_models"},
       {"lmsysorg/sglang:v0.5.20@sha256:abcd", "lmsysorg/sglang:v0.5.20@sha256:abcd"},
       {R"({"max_tokens": 4096, "use_auth": true})", R"({"max_tokens": 4096, "use_auth": true})"},

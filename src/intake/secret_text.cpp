@@ -82,11 +82,13 @@ bool is_secret_by_anybody(std::string_view plain) {
       "key",         "keys",     "auth", "authorization", "pass",   "pwd",       "passphrase",   "pat",    "credential",
       "cookie",      "cookies",  "dsn",  "sas",           "bearer", "signature", "sig",          "tokens", "passwords",
       "credentials", "passcode", "jwt",  "tok",           "cred",   "creds",     "access_key_id"};
+  constexpr std::array<std::string_view, 5> kJoined = {"accountkey", "connection_string", "connectionstring",
+                                                       "conn_str", "config_data"};
   constexpr std::array<std::string_view, 5> kNear = {"token", "password", "passwd", "secret", "credential"};
   plain = unnumbered(plain);
   if (is_of_text(plain)) return false;
   if (is_secret_plain(plain) || plain.find("webhook") != std::string::npos || plain.ends_with("token") ||
-      plain.ends_with("accountkey") ||
+      std::ranges::any_of(kJoined, [&](std::string_view e) { return plain.ends_with(e); }) ||
       std::ranges::any_of(kEndings, [&](std::string_view e) { return ends_in(plain, e); })) {
     return true;
   }
@@ -141,7 +143,7 @@ void add_before_hosts(std::string_view text, Parts& parts) {
 }
 
 // What stands behind a name and its sign, up to where the value ends.
-TextPart value_at(std::string_view text, std::size_t at, char sign, bool certain) {
+TextPart value_at(std::string_view text, std::size_t at, char sign, bool certain, bool spaced) {
   const std::size_t from = at;
   while (at < text.size() && is_space(text[at])) ++at;
   std::size_t slashes = 0;
@@ -164,6 +166,15 @@ TextPart value_at(std::string_view text, std::size_t at, char sign, bool certain
     }
     return {at + 1, text.size() - at - 1};
   }
+  // Of make and of files of settings, `NAME = value`, where all of the line is one word: what stands behind a blank is
+  // another word to a shell.
+  if (sign == '=' && at != from && spaced && text.substr(from, at - from).find('\n') == text.npos) {
+    const std::size_t end = std::min(text.find_first_of("\r\n", at), text.size());
+    const std::string_view rest = text.substr(at, end - at);
+    const std::size_t size = std::min(rest.find_first_of(" \t"), rest.size());
+    const bool alone = rest.find_first_not_of(" \t", size) == rest.npos;
+    return {at, alone && rest.find_first_of("$\"'()") == rest.npos ? size : 0};
+  }
   // Without quotes: of a query or a setting, or of a header, which has a blank behind its colon unless its name leaves
   // no doubt.
   if (sign == ':' && at == from && !certain) return {at, 0};
@@ -184,20 +195,50 @@ bool is_file(std::string_view text, std::size_t begin, std::string_view name) {
 // Of the advice that says how to give a value: NAME=VALUE.
 constexpr std::string_view kPlaceholder = "VALUE";
 
-// `name=value`, `name: value` and `"name": "value"`, escaped as often as it may be.
+// A name of the environment, as make and files of settings set it: in a program, what stands behind another name is one
+// of its own.
+bool is_of_environment(std::string_view name) {
+  return std::ranges::none_of(name, [](char c) { return c >= 'a' && c <= 'z'; });
+}
+
+bool is_of_pair(std::string_view name) {
+  const std::string plain = plain_name(name);
+  return plain == "name" || plain == "value";
+}
+
+// Of a list of variables, {"name": "HF_TOKEN", "value": "…"}: whose value comes next.
+class NamedValue {
+ public:
+  // Whether what stands behind this key is the value of a secret.
+  bool is_secret_behind(std::string_view key, std::string_view value) {
+    const std::string plain = plain_name(key);
+    if (plain == "name") secret_ = is_secret_variable(value);
+    return plain == "value" && std::exchange(secret_, false);
+  }
+
+ private:
+  bool secret_ = false;
+};
+
+// `name=value`, `NAME = value`, `name: value` and `"name": "value"`, escaped as often as it may be.
 void add_named(std::string_view text, Parts& parts) {
   std::size_t begin = 0;
   std::size_t size = 0;  // of the last name
   bool open = false;     // the name still grows
+  NamedValue named;
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
-    if (c == '=' || c == ':') {
+    const bool of_make = (c == ':' || c == '?' || c == '+') && text.substr(at + 1, 1) == "=";  // NAME := value
+    if (!of_make && (c == '=' || c == ':')) {
       std::string_view name = text.substr(begin, size);
       while (name.ends_with('\\')) name.remove_suffix(1);
-      if (!name.empty() && is_secret_variable(name) && !(c == ':' && is_file(text, begin, name))) {
-        const TextPart value = value_at(text, at + 1, c, is_secret(name));
+      const bool is_name = !name.empty() && !(c == ':' && is_file(text, begin, name));
+      const bool secret = is_name && is_secret_variable(name);
+      if (secret || (is_name && is_of_pair(name))) {
+        const TextPart value = value_at(text, at + 1, c, is_secret(name), is_of_environment(name));
         const std::string_view given = text.substr(value.begin, value.size);
-        if (value.size > 0 && given != kPlaceholder && !is_count(name, given)) {
+        const bool hides = named.is_secret_behind(name, given) || secret;
+        if (hides && value.size > 0 && given != kPlaceholder && !is_count(name, given)) {
           parts.push_back(value);
           at = value.begin + value.size - 1;
         }
@@ -211,7 +252,7 @@ void add_named(std::string_view text, Parts& parts) {
       }
       open = true;
       ++size;
-    } else if (is_quote(c) || is_blank(c)) {
+    } else if (is_quote(c) || is_blank(c) || of_make) {
       open = false;
     } else {
       size = 0;
