@@ -365,6 +365,19 @@ TEST(SampleBatch, RowsToBeNormalisedAreNowAndThenZeroOrTiny) {
   }
 }
 
+// So much that a last token that is lost shows, and so little that the others together do, each far below it.
+TEST(Regime, ALastTokenThatStandsOutLeavesTheOthersAFifthOfAllWeight) {
+  for (const std::int64_t tokens : {65, 321, 66000}) {
+    const KernelCase c = case_of("paged_decode --inputs last --cache-seqlens " + std::to_string(tokens));
+    const sample::Regime regime(c.inputs);
+    const double last = std::exp(regime.lift(c, tokens - 1, tokens));
+    const double others = std::exp(0.5) * static_cast<double>(tokens - 1);  // the mean of e^x where x is N(0, 1)
+    EXPECT_NEAR(last / (last + others), 0.82, 0.01) << tokens;
+    EXPECT_LT(std::exp(-regime.lift(c, tokens - 1, tokens)), 0.0025) << tokens;
+    EXPECT_EQ(regime.lift(c, tokens - 2, tokens), 0.0) << tokens;
+  }
+}
+
 // Kernel and reference are given the same scale: what is wrong with it shows in neither.
 TEST(Regime, TheScaleIsOfTheWidthBeforeAbsorptionOrOfAHead) {
   EXPECT_DOUBLE_EQ(sample::softmax_scale(case_of("mla_decode --rope 64 --cache-seqlens 9")), 1.0 / std::sqrt(192.0));

@@ -8,6 +8,9 @@ namespace {
 
 // Far above the sum of 4096 ordinary weights of the mid regime (e^10), yet no overflow.
 constexpr double kDominantLift = 20.0;
+// Of one token among as many others: four fifths of all weight, of which the others share the rest, each of them
+// little.
+double sharing_lift(std::int64_t seqlen) { return std::log(static_cast<double>(seqlen)) + 2.0; }
 constexpr double kDriftLift = 20.0;
 // e^-120 is 0 in fp32: who takes 0 for the maximum of nothing loses all weights.
 constexpr double kDriftFloor = -120.0;
@@ -35,7 +38,7 @@ double Regime::lift(const KernelCase& kernel_case, std::int64_t t, std::int64_t 
     case Inputs::kDrift:
       return drift_floor(kernel_case) + kDriftLift * static_cast<double>(t + 1) / static_cast<double>(seqlen);
     case Inputs::kLast:
-      return t == last ? kDominantLift : 0.0;
+      return t == last ? sharing_lift(seqlen) : 0.0;
     case Inputs::kPage:
       return t == last / kernel_case.page_size * kernel_case.page_size ? kDominantLift : 0.0;
     case Inputs::kEdge:
