@@ -12,7 +12,6 @@
 #include "preflight/sizing.h"
 #include "src/kernels/defects.h"
 #include "src/kernels/launchers.h"
-#include "src/kernels/sources.h"
 #include "src/kernels/tiles.h"
 
 namespace preflight {
@@ -112,8 +111,8 @@ void KernelRun::spoil_local_memory(std::int64_t bytes) {
   constexpr std::int64_t kGroupsPerUnit = 2;
   const std::int64_t most = session_.info().local_memory_bytes;
   const std::int64_t words = std::min(bytes + kPadding, most) / size_of(DType::kI32);
-  const std::string options = session_.info().is_cpu ? "-cl-std=CL1.2 -cl-opt-disable" : "-cl-std=CL1.2";
-  opencl::KernelObject leave_no_zeros = session_.kernel(kernel_source("leftovers.cl", {}), options, "leave_no_zeros");
+  const Program program = leftovers_program(session_.info());
+  opencl::KernelObject leave_no_zeros = session_.kernel(program.source, program.options, "leave_no_zeros");
   leave_no_zeros.args(opencl::LocalMemory{words * size_of(DType::kI32)}, static_cast<std::int32_t>(words));
   session_.run(leave_no_zeros, {kGroupsPerUnit * std::max<std::int64_t>(1, session_.info().compute_units), 1, 1},
                {1, 1, 1});

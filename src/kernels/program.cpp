@@ -20,6 +20,12 @@ std::string intel_options(const DeviceInfo& device) {
   return fmt::format(" -cl-intel-256-GRF-per-thread -DSUB_GROUP={}", sub_group);
 }
 
+// PoCL's header of all built-in functions is passed over, and those that are called are declared by hand
+// (ocl_kernels/builtins.clh): half of what a small program takes to build. Tried with this version alone.
+bool declares_builtins(const DeviceInfo& device) {
+  return device.is_cpu && device.platform == "Portable Computing Language" && device.driver.starts_with("3.1");
+}
+
 enum class Matrix : std::uint8_t { kAbsent, kPresent };
 
 DeviceInfo intel_gpu(const char* name, std::int64_t local_kib, std::int64_t sub_group, Matrix matrix) {
@@ -46,7 +52,16 @@ Program program_of(const Kernel& kernel, const KernelCase& kernel_case, const De
   // row of the delta rule's state passes through all tokens one after the other, nor where the run is timed.
   const bool runs_longer = kernel.name.starts_with("gated_delta") || options.repeat > 0;
   if (device.is_cpu && !runs_longer) program.options += " -cl-opt-disable";
+  // Sources from elsewhere may call others.
+  if (declares_builtins(device) && options.kernel_dir.empty()) program.options += " -D_OPENCL_H_ -DBUILTINS";
   if (options.defect != 0) program.options += fmt::format(" -DDEFECT={}", options.defect);
+  return program;
+}
+
+Program leftovers_program(const DeviceInfo& device) {
+  Program program{kernel_source("leftovers.cl", {}), "-cl-std=CL1.2"};
+  if (device.is_cpu) program.options += " -cl-opt-disable";
+  if (declares_builtins(device)) program.options += " -D_OPENCL_H_";  // it calls none
   return program;
 }
 

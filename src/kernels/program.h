@@ -18,6 +18,9 @@ struct Program {
 Program program_of(const Kernel& kernel, const KernelCase& kernel_case, const DeviceInfo& device,
                    const RunOptions& options);
 
+// Fills local memory with what must not be read (ocl_kernels/leftovers.cl).
+Program leftovers_program(const DeviceInfo& device);
+
 // Intel GPUs as their driver describes them, with their matrix engine and without, for compiling without one.
 struct OfflineDevice {
   std::string_view name;  // as Intel's offline compiler calls it

@@ -103,6 +103,37 @@ TEST(Program, ADefectIsPartOfTheOptions) {
   EXPECT_THAT(program_of(kernel, kernel_case, device, {}).options, Not(HasSubstr("DEFECT")));
 }
 
+// Another version may have another header, and a GPU's forms call functions that are not declared.
+TEST(Program, OnlyForCpusOfPocl31AreBuiltinsDeclaredByHand) {
+  const KernelCase kernel_case = *parse_case(kCase);
+  DeviceInfo pocl;
+  pocl.platform = "Portable Computing Language";
+  pocl.driver = "3.1+debian";
+  pocl.is_cpu = true;
+  const auto declares = [&](const DeviceInfo& device) {
+    const bool own = program_of(*find_kernel(kernel_case.kernel), kernel_case, device, {})
+                         .options.ends_with(" -D_OPENCL_H_ -DBUILTINS");
+    EXPECT_EQ(leftovers_program(device).options.ends_with(" -D_OPENCL_H_"), own);
+    return own;
+  };
+  EXPECT_TRUE(declares(pocl));
+  EXPECT_THAT(program_of(*find_kernel(kernel_case.kernel), kernel_case, pocl,
+                         {.kernel_dir = testing::source_directory() + "/ocl_kernels"})
+                  .options,
+              Not(HasSubstr("BUILTINS")));
+  for (const char* driver : {"3.0", "4.0", "5.0"}) {
+    DeviceInfo other = pocl;
+    other.driver = driver;
+    EXPECT_FALSE(declares(other)) << driver;
+  }
+  DeviceInfo gpu = pocl;
+  gpu.is_cpu = false;
+  EXPECT_FALSE(declares(gpu));
+  DeviceInfo intel = pocl;
+  intel.platform = "Intel(R) OpenCL";
+  EXPECT_FALSE(declares(intel));
+}
+
 TEST(KernelsCommand, WritesWhatIntelGpusBuild) {
   using testing::run_tool;
   const testing::TemporaryDirectory directory;
