@@ -140,8 +140,8 @@ def killer(mutant, recorded, tests, timeout):
     """What notices the mutant, or None."""
     place = mutant.site % PLACES
     for release in recorded:
-        number = int(release.release.split(".")[2])
-        if place in release.reached and (not mutant.releases or number in mutant.releases):
+        may_differ = {release.release, int(release.release.split(".")[2])} & set(mutant.releases)
+        if place in release.reached and (not mutant.releases or may_differ):
             if found := release.notices(mutant, timeout):
                 return found
     if not tests:

@@ -12,11 +12,15 @@ namespace preflight::mutation {
 // Whether `site` is the one altered in this run. Notes that the run came by.
 bool altered(std::int64_t site);
 int shift();
+constexpr int kAsOfPost = -2;  // a release is the post-release before it
 
 template <class Number>
 Number number(std::int64_t site, Number value) {
-  return altered(site) ? static_cast<Number>(value + static_cast<Number>(shift())) : value;
+  const int by = shift() == kAsOfPost ? -1 : shift();
+  return altered(site) ? static_cast<Number>(value + static_cast<Number>(by)) : value;
 }
+
+inline int post(std::int64_t site) { return altered(site) && shift() == kAsOfPost ? 1 : 0; }
 
 // An element of a set of numbers: leaves it, or what is not in it comes in.
 template <class Number>
@@ -25,8 +29,7 @@ Number element(std::int64_t site, Number value, Number other) {
 }
 
 inline Release release(std::int64_t site, Release value) {
-  if (altered(site)) value.patch += shift();
-  return value;
+  return altered(site) ? v0_5(number(site, value.patch), post(site)) : value;
 }
 
 inline const char* element(std::int64_t site, const char* value, const char* other) {

@@ -4,6 +4,7 @@ A site is a place in the text and what to write there so that the program can be
 (tests/mutation/mutation.h). Found are, in every source,
 
   v0_5(20), since(20), since(kNewer), release >= kNewer        a release: one earlier, one later
+  v0_5(13), since(13)                                          and as of the post-release before it, 0.5.12.post1
   v0_5(12, 1)                                                  a post-release: one earlier, one later
 
 in resolution and rules
@@ -15,6 +16,7 @@ in resolution and rules
 and there and in what is known of models
 
   {64, 128}, {"triton", "fa3"}                                 a set: each element leaves it, another one comes in
+  {Field::tp_size, Field::pp_size}                             each element leaves it
   {"BeamForCausalLM", Trait::kPooling, v0_5(13)},              a table's row: it leaves
 
 The examples of a rule are its tests, and left alone.
@@ -27,7 +29,10 @@ import sys
 import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-RELEASES = range(11, 24)
+SUPPORTED = (ROOT / "configs/releases.txt").read_text(encoding="utf-8").split()
+RELEASES = {int(name.split(".")[2]) for name in SUPPORTED}
+POSTS = {int(name.split(".")[2]) for name in SUPPORTED if name.endswith(".post1")}  # 12: there is a 0.5.12.post1
+AS_OF_POST = -2  # a shift to the post-release before, as mutation.h reads it
 # What SGLang asks of a model by name; the readers of files beside it have tests of their own.
 MODEL_FACTS = ("src/facts/architectures", "src/facts/model_", "src/facts/kinds", "src/facts/stored_as", "src/launch/", "src/plan/")
 STRING = r'"(?:[^"\\\n]|\\.)*"'
@@ -44,6 +49,8 @@ class Mutant:
     releases: tuple = ()  # the only ones that can differ; empty: any
 
     def __str__(self):
+        if self.shift == AS_OF_POST:
+            return f"{self.path}:{self.line}: {self.kind}: {self.text} as of {self.releases[0]}"
         what = {"release": f"{self.text} {self.shift:+}", "threshold": f"{self.text} {self.shift:+}",
                 "element": f"without {self.text}", "added": f"with {self.text}"}[self.kind]
         return f"{self.path}:{self.line}: {self.kind}: {what}"
@@ -97,30 +104,46 @@ def values_by_field(texts):
     return values
 
 
+def ends_a_range(code, start):
+    return re.search(r"(\blast = |v0_5\(\d+\), )$", code[:start]) is not None
+
+
 def affected(code, start, number, shift):
     """Releases in which `number + shift` answers otherwise."""
     first = number if shift > 0 else number - 1
-    ends_a_range = re.search(r"(\blast = |v0_5\(\d+\), )$", code[:start]) is not None
-    releases = (first, first + 1) if ends_a_range else (first,)  # a range holds its end or not, as its table says
+    # A range holds its end or not, as its table says; one release alone is no longer meant, and its neighbour is.
+    one_alone = re.search(r"[=!]= $", code[:start]) is not None
+    releases = (first, first + 1) if one_alone or ends_a_range(code, start) else (first,)
     return tuple(r for r in releases if r in RELEASES)
 
 
-def release_sites(code, bare, release_constants):
-    for m in re.finditer(r"\bv0_5\((\d+)\)|\b(?:since|before)\((\d+)\)", bare):
-        group = 1 if m.group(1) else 2
-        number = int(m.group(group))
-        if number in (0, 9999):
-            continue
-        ways = {s: affected(bare, m.start(), number, s) for s in (-1, 1)}
-        yield m.start(group), m.end(group), "number", "release", m.group(), [(s, r) for s, r in ways.items() if r]
+def ways_of(code, start, number):
+    """[(shift, the releases that can differ)]: one earlier, one later, and the post-release before."""
+    ways = [(s, r) for s in (-1, 1) if (r := affected(code, start, number, s))]
+    if number - 1 in POSTS:
+        ways.append((AS_OF_POST, (f"0.5.{number - 1}.post1", *([number] if ends_a_range(code, start) else []))))
+    return ways
+
+
+def release_sites(bare, release_constants):
+    for m in re.finditer(r"\bv0_5\((\d+)\)", bare):
+        number = int(m.group(1))
+        if number not in (0, 9999):
+            how = "numbers" if number - 1 in POSTS else "number"
+            yield m.start(1), m.end(1), how, "release", m.group(), ways_of(bare, m.start(), number)
+    for m in re.finditer(r"(?:\w+(?:\(\))?(?:\.|->))*\b((since|before)\((\d+)\))", bare):
+        number, how = int(m.group(3)), "number"
+        start, end = m.span(3)
+        if number - 1 in POSTS:  # its argument is an int: the comparison is written out
+            start, end, how = *m.span(), m.group(2)
+        yield start, end, how, "release", m.group(1), ways_of(bare, m.start(1), number)
     for m in re.finditer(r"\bv0_5\((\d+), (\d+)\)", bare):
         yield m.start(2), m.end(2), "number", "release", m.group(), [(s, (int(m.group(1)),)) for s in (-1, 1)]
     names = "|".join(release_constants) or "(?!)"
     for m in re.finditer(rf"\b(?:since|before)\(({names})\)|(?:>=|<=|<|>) ({names})\b", bare):
         group = 1 if m.group(1) else 2
         number = release_constants[m.group(group)]
-        ways = {s: affected("", 0, number, s) for s in (-1, 1)}
-        yield m.start(group), m.end(group), "release", "release", m.group(), [(s, r) for s, r in ways.items() if r]
+        yield m.start(group), m.end(group), "release", "release", m.group(), ways_of("", 0, number)
 
 
 def threshold_sites(bare):
@@ -144,7 +167,7 @@ def row_sites(code):
 
 
 def set_sites(code, bare, values):
-    lists = rf"\{{\s*({STRING}(?:,\s*{STRING})*)\s*\}}"
+    lists = rf"\{{\s*({STRING}(?:,\s*{STRING})*),?\s*\}}"
     for m in re.finditer(lists, code):
         elements = list(re.finditer(STRING, m.group(1)))
         call = re.search(r"(\w+)\((?:[^(){};]*?Field::(\w+), )?$", code[: m.start()])
@@ -159,6 +182,10 @@ def set_sites(code, bare, values):
             others = [v for v, _ in values[call.group(2)].most_common() if v not in known]
             if others:
                 yield (m.end(1), m.end(1), f", {elements[-1].group()}, {others[0]}", "added", others[0], [(1, ())])
+    for m in re.finditer(r"\{\s*(Field::\w+(?:,\s*Field::\w+)+),?\s*\}", bare):
+        fields = list(re.finditer(r"Field::\w+", m.group(1)))
+        for i, f in enumerate(fields):
+            yield m.start(1) + f.start(), m.start(1) + f.end(), f", {fields[i - 1].group()}", "element", f.group(), [(1, ())]
     for m in re.finditer(r"(?:\(|[^}], )(\{(-?\d+(?:, -?\d+)+)\})", bare):
         numbers = list(re.finditer(r"-?\d+", m.group(2)))
         for n in numbers:
@@ -173,7 +200,7 @@ def instrument(path, values):
     name = str(path.relative_to(ROOT))
     code, bare = code_of(text)
     constants = {n: int(v) for n, v in re.findall(r"constexpr Release (k\w+) = v0_5\((\d+)\);", bare)}
-    found = list(release_sites(code, bare, constants))
+    found = list(release_sites(bare, constants))
     if name.startswith(("src/resolve/", "src/rules/")) and path.suffix == ".cpp":
         found += [*threshold_sites(bare), *rule_sites(code, bare)]
     if name.startswith(("src/resolve/", "src/rules/", *MODEL_FACTS)) and path.suffix == ".cpp":
@@ -185,11 +212,19 @@ def instrument(path, values):
         was = text[start:end]
         if how in ("number", "release"):
             new = f"mutation::{how}({site}, {was})"
+        elif how == "numbers":
+            new = f"mutation::number({site}, {was}), mutation::post({site})"
+        elif how in ("since", "before"):
+            receiver, number = re.fullmatch(rf"(.*){how}\((\d+)\)", was).groups()
+            release = f"v0_5(mutation::number({site}, {number}), mutation::post({site}))"
+            new = f"({receiver}release() {'>=' if how == 'since' else '<'} {release})"
         elif how == "named":
             number = int(re.search(r"(\d+)\"", was).group(1))
             new = f'mutation::named({site}, {was}, "0.5.{number - 1}", "0.5.{number + 1}")'
         elif how == "leaves":
             new = f'mutation::element({site}, {was}, "\\001")'
+        elif how.startswith(", Field::") and start != end:
+            new = f"mutation::element({site}, {was}, {how.removeprefix(', ')})"
         elif how == "doubles":
             new = f"mutation::element({site}, {was}, {was} * 2 + 1)"
         else:  # unaltered, it is the element before once more, which leaves its set here too
