@@ -15,7 +15,7 @@ std::span<const EmbeddedFile> devices();              // configs/devices
 std::span<const EmbeddedFile> models();               // configs/models
 std::span<const EmbeddedFile> kernel_sources();       // ocl_kernels
 std::span<const EmbeddedFile> kernel_cases();         // configs/cases
-std::span<const EmbeddedFile> option_history();       // configs/sglang/option_history.txt
+std::span<const EmbeddedFile> option_history();       // of configs/sglang/options.json
 std::span<const EmbeddedFile> environment();          // configs/sglang/environment.txt
 std::span<const EmbeddedFile> messages();             // configs/sglang/messages.txt
 std::span<const EmbeddedFile> model_classes();        // configs/sglang/model_classes.json

@@ -2,7 +2,7 @@
 //
 // ModelRunner asks the model's quantisation object for kv_cache_quant_algo; which descriptions give it one differs by
 // method and release (sglang/srt/layers/quantization: modelopt_quant.py, fp8.py, compressed_tensors.py, petit.py).
-// Tested by tests/kv_cache_scheme_test.cpp.
+// Tested by tests/launch_view_test.cpp.
 #pragma once
 
 #include "preflight/facts.h"

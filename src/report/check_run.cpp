@@ -1,4 +1,4 @@
-// Tested by tests/outputs_test.cpp.
+// Tested by tests/output_agreement.py.
 #include "src/report/check_run.h"
 
 #include <algorithm>

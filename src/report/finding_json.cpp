@@ -1,4 +1,4 @@
-// Tested by tests/outputs_test.cpp and, over every command, by tests/report_schema.py.
+// Tested by tests/certainty_test.cpp and, over every command, tests/report_schema.py.
 #include "src/report/finding_json.h"
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// Tested by tests/outputs_test.cpp.
+// Tested by tests/output_gate_test.cpp.
 #include "src/report/output_file.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// Tested by tests/outputs_test.cpp.
+// Tested by tests/output_consumers.py.
 #include "src/report/outputs/escapes.h"
 
 #include <cctype>

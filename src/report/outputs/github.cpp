@@ -1,5 +1,5 @@
 // GitHub's workflow annotations: one command a line, which a runner reads from the step's output.
-// Tested by tests/outputs_test.cpp.
+// Tested by tests/output_agreement.py.
 #include <fmt/format.h>
 
 #include "src/report/outputs/escapes.h"

@@ -1,5 +1,5 @@
 // GitLab's code quality report: a list of issues. It has no place for what was ignored.
-// Tested by tests/outputs_test.cpp and tests/output_consumers.py.
+// Tested by tests/output_agreement.py and tests/output_consumers.py.
 #include <map>
 
 #include <nlohmann/json.hpp>

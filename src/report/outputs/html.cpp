@@ -1,6 +1,6 @@
 // One page that needs nothing beside itself: no script, no font, no picture from elsewhere, and a policy that lets a
 // browser load none. Light and dark by the reader's own setting, narrow and wide.
-// Tested by tests/outputs_test.cpp and tests/output_consumers.py.
+// Tested by tests/output_agreement.py and tests/output_consumers.py.
 #include <algorithm>
 
 #include <fmt/format.h>

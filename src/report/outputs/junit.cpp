@@ -1,5 +1,5 @@
 // JUnit's XML as Jenkins, GitLab and others read it: a suite a launch, a case a question. What did not run is skipped,
-// never passed. Tested by tests/outputs_test.cpp and tests/output_consumers.py.
+// never passed. Tested by tests/output_agreement.py and tests/output_consumers.py.
 #include <array>
 #include <utility>
 

@@ -1,4 +1,4 @@
-// Markdown for a job's summary or a comment. Tested by tests/outputs_test.cpp.
+// Markdown for a job's summary or a comment. Tested by tests/output_agreement.py.
 #include <fmt/format.h>
 
 #include "src/report/outputs/escapes.h"

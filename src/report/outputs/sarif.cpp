@@ -1,5 +1,5 @@
 // SARIF 2.1.0 (OASIS): one run, one result a finding; what was ignored is there with its suppression.
-// Tested by tests/outputs_test.cpp and tests/output_consumers.py.
+// Tested by tests/output_agreement.py and tests/output_consumers.py.
 #include <map>
 
 #include <nlohmann/json.hpp>
