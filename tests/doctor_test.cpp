@@ -246,6 +246,9 @@ TEST(Doctor, ARankIsBoundToTheNodeOfItsCard) {
   EXPECT_FALSE(bound({"0", "1"}).second);
   EXPECT_TRUE(bound({"0", "0"}).second);
   EXPECT_EQ(bound({"1", "1"}).first, "GPU 0 is on node 0, its rank on node 1");
+  EXPECT_EQ(bound({"0", "0", "--tp", "1", "--pp-size", "2", "--gpu-id-step", "2"}).first,
+            "GPU 1 is on node 1, its rank on node 0");
+  EXPECT_FALSE(bound({"0", "0", "--nnodes", "2", "--dist-init-addr", "a:1"}).second);  // one rank here
   EXPECT_EQ(examined(root, "HO022").first, "");
 }
 

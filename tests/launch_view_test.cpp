@@ -14,6 +14,7 @@
 #include "preflight/plan.h"
 #include "preflight/rule.h"
 #include "src/launch/launch_view.h"
+#include "src/launch/ranks.h"
 #include "src/launch/workspace.h"
 #include "src/plan/compressed_pools.h"
 #include "src/plan/decode_shape.h"
@@ -228,11 +229,44 @@ TEST(LaunchView, PlanAndSheetOfEveryExampleSayWhatTheViewSays) {
 
 // The fields behind these answers are read in src/launch, and by resolution, which makes them. A rule may still name
 // one as the argument it points at, or ask whether it was given.
+// engine.py and data_parallel_controller.py: base + replica * tp * pp * step + stage * width + rank * step.
+TEST(NodeRanks, StandWhereTheEngineStartsThem) {
+  const auto of = [](std::string_view args, Release release = v0_5(23)) {
+    return node_ranks(LaunchView(accepted(release, "qwen3-0.6b", args)));
+  };
+  struct Row {
+    std::string_view args;
+    std::int64_t count, of_replica, highest;
+    std::vector<std::int64_t> gpus;
+  };
+  for (const Row& row : {
+           Row{"", 1, 1, 0, {0}},
+           Row{"--base-gpu-id 3", 1, 1, 3, {3}},
+           Row{"--tp 4 --gpu-id-step 2", 4, 4, 6, {0, 2, 4, 6}},
+           Row{"--pp-size 2 --gpu-id-step 2", 2, 2, 1, {0, 1}},
+           Row{"--tp 2 --pp-size 2 --gpu-id-step 2", 4, 4, 4, {0, 2, 2, 4}},
+           Row{"--tp 2 --dp-size 2 --gpu-id-step 2", 4, 2, 6, {0, 2}},
+           Row{"--tp 2 --nnodes 2 --dist-init-addr a:1", 1, 1, 0, {0}},
+           Row{"--tp 2 --pp-size 2 --nnodes 2 --dist-init-addr a:1", 2, 2, 1, {0, 1}},
+           Row{"--tp 4 --pp-size 2 --nnodes 4 --dist-init-addr a:1", 2, 2, 1, {0, 1}},
+       }) {
+    const NodeRanks ranks = of(row.args);
+    EXPECT_EQ(ranks.count(), row.count) << row.args;
+    EXPECT_EQ(ranks.of_replica(), row.of_replica) << row.args;
+    EXPECT_EQ(ranks.highest_gpu(), row.highest) << row.args;
+    EXPECT_EQ(ranks.gpus(8), row.gpus) << row.args;
+  }
+  EXPECT_EQ(of("--tp 4 --gpu-id-step 2").gpus(5), (std::vector<std::int64_t>{0, 2, 4}));
+  // Groups of attention stand on the same ranks.
+  EXPECT_EQ(of("--tp 4 --dp-size 2 --enable-dp-attention", v0_5(21)).count(), 4);
+  EXPECT_EQ(of("--tp 4 --attn-dp-size 2", v0_5(22)).count(), 4);
+}
+
 TEST(LaunchView, NoOtherRoomReadsTheFieldsBehindItsAnswers) {
   const std::regex read(
       R"((\[|integer\(|number\(|text\(|one_of\(|on\(|launch, )Field::(prefill_attention_backend|decode_attention_backend)"
       R"(|attn_dp_size|enable_dp_attention|attn_cp_size|dcp_size|kv_cache_dtype|mamba_radix_cache_strategy)"
-      R"(|mamba_scheduler_strategy|moe_dp_size|ep_size)\b)");
+      R"(|mamba_scheduler_strategy|moe_dp_size|ep_size|gpu_id_step)\b)");
   std::vector<std::string> readers;
   for (const char* room : {"rules", "plan", "fix", "commands", "report", "kernels", "sample"}) {
     const std::filesystem::path folder = std::filesystem::path(testing::source_directory()) / "src" / room;

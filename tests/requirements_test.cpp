@@ -72,6 +72,15 @@ TEST(Require, WhatIsLookedUpIsKnown) {
                   {"--model-path", "Qwen/Qwen3-0.6B", "--tp", "2"})
                 .status,
             0);
+  // One rank that is given another card than the first, and two of which each machine has one.
+  EXPECT_EQ(check({"--require", "device", "--device-profile", "b60"},
+                  {"--model-path", "Qwen/Qwen3-0.6B", "--base-gpu-id", "3"})
+                .status,
+            1);
+  EXPECT_EQ(check({"--require", "device", "--device-profile", "b60"},
+                  {"--model-path", "Qwen/Qwen3-0.6B", "--tp", "2", "--nnodes", "2", "--dist-init-addr", "a:1"})
+                .status,
+            0);
   EXPECT_EQ(check({"--require", "device", "--device-memory", "24GiB"}, {"--model-path", "Qwen/Qwen3-0.6B"}).status, 1);
   dir.file("own/config.json", R"({"model_type": "of_its_own", "auto_map": {"AutoConfig": "configuration_own.OwnConfig"},
       "architectures": ["Qwen3ForCausalLM"], "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 64,

@@ -25,9 +25,9 @@
 #include "src/facts/oneapi_runtime.h"
 #include "src/facts/packages.h"
 #include "src/intake/launch_input.h"
+#include "src/launch/ranks.h"
 #include "src/plan/memory_sheet.h"
 #include "src/python/environment.h"
-#include "src/python/integer.h"
 #include "src/report/doctor_report.h"
 #include "src/report/print.h"
 #include "src/rules/from_record.h"
@@ -60,21 +60,22 @@ std::string other_device(const Launch& launch) {
   return device.is_string() && device.as_string() != "xpu" ? device.as_string() : "";
 }
 
-std::int64_t ranks_of(const Launch& launch) {
-  const auto ranks = integer::bounded_times(integer(launch, Field::tp_size, 1), integer(launch, Field::pp_size, 1));
-  return std::max<std::int64_t>(ranks, 1);
+// Where the ranks of one replica stand, of a refused launch, too: as far as its options say.
+NodeRanks ranks_on_this_node(const Launch& launch) {
+  const auto size = [&](Field field) { return std::max<std::int64_t>(integer(launch, field, 1), 1); };
+  return {.tp = size(Field::tp_size),
+          .pp = size(Field::pp_size),
+          .nodes = size(Field::nnodes),
+          .base = std::max<std::int64_t>(integer(launch, Field::base_gpu_id, 0), 0),
+          .step = size(Field::gpu_id_step)};
 }
+
+std::int64_t ranks_of(const Launch& launch) { return ranks_on_this_node(launch).of_replica(); }
 
 // The devices that the launch's ranks take, in their order, as far as there are so many.
 std::vector<std::size_t> devices_of_ranks(const Launch& launch, std::size_t devices) {
-  const std::int64_t step = std::max<std::int64_t>(integer(launch, Field::gpu_id_step, 1), 1);
-  const std::int64_t first = std::max<std::int64_t>(integer(launch, Field::base_gpu_id, 0), 0);
-  std::vector<std::size_t> out;
-  for (std::int64_t gpu = first, rank = 0; gpu < static_cast<std::int64_t>(devices) && rank < ranks_of(launch);
-       gpu = integer::bounded_plus(gpu, step), ++rank) {
-    out.push_back(static_cast<std::size_t>(gpu));
-  }
-  return out;
+  const auto gpus = ranks_on_this_node(launch).gpus(static_cast<std::int64_t>(devices));
+  return {gpus.begin(), gpus.end()};
 }
 
 bool of_facts_file(const LaunchInput& input) { return !input.machine.given.facts_file.empty(); }

@@ -1,13 +1,12 @@
 #include "src/commands/requirements.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "src/commands/findings.h"
 #include "src/facts/cards.h"
 #include "src/intake/model_options.h"
+#include "src/launch/ranks.h"
 #include "preflight/rule.h"
 
 namespace preflight::commands {
@@ -41,15 +40,9 @@ std::string not_applied(const Coverage& coverage) {
   return out;
 }
 
-// How many devices the launch's ranks on this node take; 1 where it was refused.
-std::int64_t devices_taken(const Launch& launch) {
-  if (!launch.accepted() || launch.resolved.empty()) return 1;
-  std::int64_t out = 1;
-  for (const Field f : {Field::tp_size, Field::pp_size, Field::dp_size}) {
-    const Value& n = launch[f];
-    if (n.is_int() && n.as_int() > 1) out = std::max(out, n.as_int());
-  }
-  return out;
+// The launch's ranks on this node take another GPU than the first; not where it was refused.
+bool takes_further_devices(const Launch& launch) {
+  return launch.accepted() && !launch.resolved.empty() && node_ranks(LaunchView(launch)).highest_gpu() > 0;
 }
 
 std::optional<Diagnostic> unknown_device(const MachineFacts& machine, const PreparedLaunch& prepared) {
@@ -66,7 +59,7 @@ std::optional<Diagnostic> unknown_device(const MachineFacts& machine, const Prep
     return finding(fmt::format("--require device: the memory of {} is not known", prepared.inputs.device.name),
                    "--device-memory as torch reports it");
   }
-  if (assumed(machine.count_origin) && devices_taken(prepared.launch) > 1) {
+  if (assumed(machine.count_origin) && takes_further_devices(prepared.launch)) {
     return finding(fmt::format("--require device: {} cards were assumed, not given", machine.device.count),
                    "--device-count N of the machine that will run it");
   }

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "src/facts/kinds.h"
+#include "src/launch/ranks.h"
 #include "src/python/environment.h"
-#include "src/rules/attention_ranks.h"
 #include "src/rules/remedy_words.h"
 #include "src/rules/sheet_of.h"
 
@@ -101,7 +101,7 @@ std::optional<Finding> host_pool_beyond_the_host(const LaunchFacts& f) {
   if (host <= 0 || !f.on(Field::enable_hierarchical_cache) || is_hybrid(f.model())) return std::nullopt;
   const auto pool = host_pool(f);
   const auto all = static_cast<double>(host) * 1024 * 1024;
-  const auto ranks = static_cast<double>(ranks_here(f));
+  const auto ranks = static_cast<double>(node_ranks(f).count());
   const double room = (all - kLeftFree) / ranks;
   if (!pool || pool->bytes <= room) return std::nullopt;
   const bool by_size = f.integer(Field::hicache_size, 0) > 0;

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "src/facts/kinds.h"
+#include "src/launch/ranks.h"
 #include "src/python/integer.h"
-#include "src/rules/attention_ranks.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
 #include "src/rules/remedy_words.h"
@@ -75,7 +75,7 @@ std::optional<Finding> handles_in(const facts::SharingRights& container, std::in
 }
 
 std::optional<Finding> ranks_in_a_container(const LaunchFacts& f) {
-  const std::int64_t here = ranks_here(f);
+  const std::int64_t here = node_ranks(f).count();
   if (here < 2) return std::nullopt;
   const auto& env = f.launch().env;
   const auto mask = env.find("ZE_AFFINITY_MASK");
@@ -123,7 +123,7 @@ std::optional<Finding> prefill_behind_a_prefix(const LaunchFacts& f) {
                  .field = f.prefill_field()};
 }
 
-bool is_on_several_battlemage(const LaunchFacts& f) { return f.is_battlemage_or_later() && ranks_here(f) > 1; }
+bool is_on_several_battlemage(const LaunchFacts& f) { return f.is_battlemage_or_later() && node_ranks(f).count() > 1; }
 
 std::optional<Finding> nan_products(const LaunchFacts& f) {
   if (!f.is(Field::device, "xpu") || f.is(Field::dtype, "float32") || f.is(Field::dtype, "float")) return std::nullopt;
@@ -137,13 +137,13 @@ std::optional<Finding> host_shadow(const LaunchFacts& f) {
   if (!is_on_several_battlemage(f)) return std::nullopt;
   const auto share = f.static_share();
   if (!share) return std::nullopt;
-  const double taken = *share * static_cast<double>(f.device().memory_mib) * static_cast<double>(ranks_here(f));
+  const double taken = *share * static_cast<double>(f.device().memory_mib) * static_cast<double>(node_ranks(f).count());
   const auto host = f.device().host_memory_mib;
   constexpr double kMibOfGib = 1024;
   return Finding{.message = fmt::format(
                      "{} GPUs hold about {:.0f} GiB; torch on Battlemage was reported to take as much of the "
                      "host's memory{}",
-                     ranks_here(f), taken / kMibOfGib,
+                     node_ranks(f).count(), taken / kMibOfGib,
                      host ? fmt::format(", of which a NUMA node has {:.0f} GiB", static_cast<double>(*host) / kMibOfGib)
                           : std::string()),
                  .severity = host && static_cast<double>(*host) < taken ? Severity::kWarning : Severity::kInfo};
@@ -153,13 +153,13 @@ std::optional<Finding> cards_not_counted(const LaunchFacts& f) {
   if (!is_on_several_battlemage(f)) return std::nullopt;
   return Finding{.message = fmt::format("{} Battlemage GPUs: with drivers from 25.44 to 26.09 torch was reported not "
                                         "to count more than one",
-                                        ranks_here(f))};
+                                        node_ranks(f).count())};
 }
 
 std::optional<Finding> ipc_exchange(const LaunchFacts& f) {
   const auto& env = f.launch().env;
   const auto it = env.find("CCL_ZE_IPC_EXCHANGE");
-  if (ranks_here(f) < 2 || it == env.end()) return std::nullopt;
+  if (node_ranks(f).count() < 2 || it == env.end()) return std::nullopt;
   if (it->second != "sockets" && it->second != "none") return std::nullopt;
   return Finding{.message = fmt::format("CCL_ZE_IPC_EXCHANGE={} is not followed where the kernel or the container "
                                         "keeps oneCCL from pidfd",

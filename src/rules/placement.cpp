@@ -12,6 +12,7 @@
 #include "src/plan/memory_sheet.h"
 #include "src/plan/stored_weights.h"
 #include "src/plan/weights.h"
+#include "src/launch/ranks.h"
 #include "src/python/integer.h"
 #include "src/python/text.h"
 #include "src/rules/attention_ranks.h"
@@ -88,29 +89,11 @@ std::vector<Remedy> fewer_ranks(const LaunchFacts& f, std::int64_t needed) {
   return list;
 }
 
-// Ranks of this node, and the last device that one of them is given.
-struct RanksHere {
-  std::int64_t count = 0;
-  std::int64_t highest_gpu = 0;
-};
-
-RanksHere ranks_of_node(const LaunchFacts& f) {
-  const std::int64_t nodes = std::max<std::int64_t>(1, f.integer(Field::nnodes, 1));
-  const std::int64_t step = std::max<std::int64_t>(1, f.integer(Field::gpu_id_step, 1));
-  const std::int64_t pp_here = std::max<std::int64_t>(1, f.pp() / nodes);
-  const std::int64_t nodes_per_stage = std::max<std::int64_t>(1, nodes / std::max<std::int64_t>(1, f.pp()));
-  const std::int64_t tp_here = std::max<std::int64_t>(1, f.tp() / nodes_per_stage);
-  const auto add = integer::bounded_plus;
-  const auto times = integer::bounded_times;
-  const std::int64_t replicas = times(times(times(f.ordinary_dp() - 1, f.tp()), f.pp()), step);
-  const std::int64_t stages = add(times(pp_here - 1, tp_here), times(tp_here - 1, step));
-  return {.count = times(times(f.ordinary_dp(), pp_here), tp_here),
-          .highest_gpu = add(add(f.integer(Field::base_gpu_id, 0), replicas), stages)};
-}
-
 std::optional<Finding> device_count(const LaunchFacts& f) {
   if (!f.is(Field::device, "xpu")) return std::nullopt;  // whose devices are not these cards
-  const auto [ranks, highest] = ranks_of_node(f);
+  const NodeRanks here = node_ranks(f);
+  const std::int64_t ranks = here.count();
+  const std::int64_t highest = here.highest_gpu();
   if (highest < f.device().count) return std::nullopt;
   const int count = f.device().count;  // after masks, tiles and what its container is given
   const std::string seen = count == 0   ? "no GPU"
@@ -126,7 +109,7 @@ std::optional<Finding> too_few_numa_nodes(const LaunchFacts& f) {
   const Value& nodes = f[Field::numa_node];
   if (!nodes.is_list()) return std::nullopt;
   const auto named = static_cast<std::int64_t>(nodes.as_list().size());
-  const std::int64_t highest = ranks_of_node(f).highest_gpu;
+  const std::int64_t highest = node_ranks(f).highest_gpu();
   if (highest < named) return std::nullopt;
   return Finding{.message = fmt::format("--numa-node names {} node{} and a rank runs on GPU {}", named,
                                         named == 1 ? "" : "s", highest)};
@@ -352,13 +335,14 @@ std::optional<Finding> offloaded_beyond_the_host(const LaunchFacts& f) {
   const auto weights = asked > 0 && f.is(Field::device, "xpu") ? loaded_on_rank(f) : std::nullopt;
   if (!weights || !f.device().host_memory_mib) return std::nullopt;
   const double each = plan::offloaded_bytes(f.launch(), weights->model).created;
-  const double all = each * static_cast<double>(ranks_here(f));
+  const double all = each * static_cast<double>(node_ranks(f).count());
   const double host = static_cast<double>(*f.device().host_memory_mib) * 1024 * 1024;
   if (all <= host) return std::nullopt;
   // The figure is one NUMA node's, as --host-memory says, and how many nodes there are is not known.
   return Finding{.message = fmt::format("--cpu-offload-gb {:.0f} keeps {:.1f} GiB of weights in host memory ({} rank{} "
                                         "here); a NUMA node of the host has {:.1f} GiB",
-                                        asked, all / kGib, ranks_here(f), ranks_here(f) == 1 ? "" : "s", host / kGib)};
+                                        asked, all / kGib, node_ranks(f).count(), node_ranks(f).count() == 1 ? "" : "s",
+                                        host / kGib)};
 }
 
 std::optional<Finding> unquantised_while_loading(const LaunchFacts& f) {

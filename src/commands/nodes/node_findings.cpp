@@ -11,6 +11,7 @@
 #include "src/commands/nodes/node_fields.h"
 #include "src/commands/nodes/node_values.h"
 #include "src/commands/nodes/nodes.h"
+#include "src/launch/ranks.h"
 #include "src/report/printable.h"
 #include "src/rules/from_record.h"
 
@@ -208,28 +209,16 @@ void ranks(const std::vector<Node>& nodes, const std::vector<PreparedLaunch>& la
   }
 }
 
-// Which ranks SGLang starts on each node: whole pipeline stages, or an even part of one stage.
-struct Placement {
-  std::int64_t nodes;
-  std::int64_t tp;
-  std::int64_t pp;
-  [[nodiscard]] std::int64_t stages_per_node() const { return std::max<std::int64_t>(pp / nodes, 1); }
-  [[nodiscard]] std::int64_t nodes_per_stage() const { return std::max<std::int64_t>(nodes / pp, 1); }
-  [[nodiscard]] std::int64_t ranks_per_stage_and_node() const { return tp / nodes_per_stage(); }
-  [[nodiscard]] std::int64_t ranks_per_node() const { return stages_per_node() * ranks_per_stage_and_node(); }
-};
-
-std::string unplaced(const Placement& p) {
-  const std::int64_t stages = p.stages_per_node() * (p.nodes / p.nodes_per_stage());
+std::string unplaced(const NodeRanks& p) {
+  const std::int64_t stages = p.stages() * (p.nodes / p.nodes_per_stage());
   if (stages < p.pp) {
     return fmt::format(
         "{} pipeline stages over {} nodes: each node starts {}, and stage {} of 0 to {} is never started", p.pp,
-        p.nodes, p.stages_per_node(), stages, p.pp - 1);
+        p.nodes, p.stages(), stages, p.pp - 1);
   }
-  if (p.stages_per_node() * ((p.nodes - 1) / p.nodes_per_stage()) >= p.pp) {
+  if (p.stages() * ((p.nodes - 1) / p.nodes_per_stage()) >= p.pp) {
     return fmt::format("{} pipeline stage{} over {} nodes: node {} is given stage {}, which there is not", p.pp,
-                       p.pp == 1 ? "" : "s", p.nodes, p.nodes - 1,
-                       p.stages_per_node() * ((p.nodes - 1) / p.nodes_per_stage()));
+                       p.pp == 1 ? "" : "s", p.nodes, p.nodes - 1, p.stages() * ((p.nodes - 1) / p.nodes_per_stage()));
   }
   if (p.tp % p.nodes_per_stage() != 0) {
     return fmt::format("--tp-size {} does not divide over the {} nodes of {}", p.tp, p.nodes_per_stage(),
@@ -240,9 +229,9 @@ std::string unplaced(const Placement& p) {
 
 void sizes(const std::vector<Node>& nodes, const std::vector<PreparedLaunch>& launches, std::vector<Diagnostic>& out) {
   const Launch& launch = launches.front().launch;
-  const Placement p{std::max<std::int64_t>(1, integer(launch, Field::nnodes, 1)),
-                    std::max<std::int64_t>(1, integer(launch, Field::tp_size, 1)),
-                    std::max<std::int64_t>(1, integer(launch, Field::pp_size, 1))};
+  const NodeRanks p{.tp = std::max<std::int64_t>(1, integer(launch, Field::tp_size, 1)),
+                    .pp = std::max<std::int64_t>(1, integer(launch, Field::pp_size, 1)),
+                    .nodes = std::max<std::int64_t>(1, integer(launch, Field::nnodes, 1))};
   if (const std::string text = unplaced(p); !text.empty()) {
     out.push_back(finding("ND003", text, p.pp > 1 ? Field::pp_size : Field::tp_size));
     return;
@@ -251,13 +240,13 @@ void sizes(const std::vector<Node>& nodes, const std::vector<PreparedLaunch>& la
   int least = 0;
   for (std::size_t n = 0; n < launches.size(); ++n) {
     const int have = launches[n].launch.device.count;
-    if (p.ranks_per_node() <= have) continue;
+    if (p.of_replica() <= have) continue;
     least = short_of.empty() ? have : std::min(least, have);
     short_of.push_back(nodes[n].name);
   }
   if (short_of.empty()) return;
   out.push_back(finding("ND003", fmt::format("{} ranks (tp × pp) over {} nodes are {} a node, and {} {} {} GPU{}",
-                                             p.tp * p.pp, p.nodes, p.ranks_per_node(), listed(short_of),
+                                             p.tp * p.pp, p.nodes, p.of_replica(), listed(short_of),
                                              short_of.size() == 1 ? "has" : "have", least, least == 1 ? "" : "s")));
 }
 
