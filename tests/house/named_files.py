@@ -12,7 +12,7 @@ import sys
 
 FOLDERS = "src|tests|include|configs|ocl_kernels|docs|packaging"
 NAMED = re.compile(rf"(?<![\w/.-])(?:{FOLDERS})/[\w./-]*\w\.(?:cpp|h|py|cl|clh|txt|json|jsonl|gz|md|sh)\b")
-ELSEWHERE = re.compile(r"^configs/\w+\.py$|^src/(?:sycl|dynamo)/|/[A-Z]+\.|<|/y\.h$")  # SGLang's, other projects', a pattern
+ELSEWHERE = re.compile(r"^configs/\w+\.py$|^src/(?:sycl|dynamo)/|/[A-Z]+\.|<|/[xy](?:_test)?\.")  # SGLang's, other projects', a pattern
 
 
 def comments(path):
