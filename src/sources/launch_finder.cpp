@@ -19,6 +19,7 @@
 #include "src/sources/readers/readers.h"
 #include "src/sources/readers/started_program.h"
 #include "src/sources/readers/variable_file.h"
+#include "src/sources/shell/bash_only.h"
 #include "src/sources/xargs.h"
 
 namespace preflight::sources {
@@ -482,6 +483,12 @@ void LaunchFinder::behind_wrappers(const ShellCommand& c, RunContext& context) {
 }
 
 // Options of the shell that runs words[file], a script: those in front of it, else those of its first line.
+// The shell that may be dash.
+static bool is_plain_sh(std::string_view program) {
+  const std::string_view name = base_name(program);
+  return name == "sh" || name == "dash" || name == "ash";
+}
+
 static std::vector<std::string> options_of_script(const std::vector<ShellWord>& words, std::size_t file,
                                                   std::string_view script) {
   for (std::size_t i = file; i-- > 0;) {
@@ -511,6 +518,8 @@ bool LaunchFinder::read_file(const ShellCommand& c, const RunContext& context, i
       }
       behind_wrappers(c, inside);
       inside.options = options_of_script(c.words, c.file_word, c.file->text);
+      const bool by_name = c.file_word == 0 && begins_for_sh(c.file->text);
+      if (by_name || (c.file_word == 1 && is_plain_sh(c.words[0].text))) ask_of_sh(*c.file, inside.unknown);
       start_with(c.words, c.file_word + 1, inside);
       scripts_from_input({*c.file}, inside, depth);
       return true;
@@ -835,6 +844,7 @@ void LaunchFinder::shell(const std::vector<ShellWord>& words, std::size_t at, co
   start_with(words, *inner + 2, inside);
   inside.options = options_of_shell(words, at, *inner);
   inside.zero = words[*inner + 1 < words.size() ? *inner + 1 : at];
+  if (is_plain_sh(words[at].text)) ask_of_sh(words[*inner], inside.unknown);
   auto done = script(words[*inner], inside, depth + 1);
   if (!done && !error_) error_ = done.error();
 }

@@ -17,6 +17,7 @@
 #include "src/sources/readers/readers.h"
 #include "src/sources/readers/docker_ignore.h"
 #include "src/sources/readers/variable_file.h"
+#include "src/sources/shell/bash_only.h"
 
 namespace preflight::sources {
 namespace {
@@ -55,6 +56,7 @@ struct Image {
   std::optional<ShellText> entrypoint;
   std::optional<ShellText> command;
   bool own_command = false;  // CMD stands in this stage
+  bool other_shell = false;  // SHELL
   Values env;
   Values arguments;                                // ARG of this stage, known while building only
   Values known = {};                               // both: what an instruction sees
@@ -439,6 +441,7 @@ Result<bool> run_image(Image& image, const SourceText& source, LaunchFinder& fin
       words = std::move(plain);
       break;
     }
+    if (!image.other_shell) ask_of_sh(**part, context.unknown);
     if (auto done = finder.script(**part, context); !done) return done;
     return true;  // a shell is the entry point: nothing is handed to it
   }
@@ -455,7 +458,9 @@ Result<bool> run_image(Image& image, const SourceText& source, LaunchFinder& fin
     for (const ShellWord& word : words) finder.account(word);
     if (const auto place = image.places.find(words[*at].text); place != image.places.end())
       context.stands_in = place->second;
-    return finder.script(image.files.at(words[*at].text), context);
+    const ShellText& script = image.files.at(words[*at].text);
+    if (*at == 0 && begins_for_sh(script.text)) ask_of_sh(script, context.unknown);
+    return finder.script(script, context);
   }
   if (!words.empty() && words.front().text.starts_with("--") && may_be_for_server(words, 0, image.base)) {
     context.unknown.push_back(
@@ -572,6 +577,7 @@ Result<Image> last_image(const SourceText& source, std::vector<ShellNote>* said 
     }
     if (copies) keep_copy(image, rest, source);
     if (word == "RUN") image.altered.emplace_back(text.substr(rest_from, std::min(from, text.size()) - rest_from));
+    if (word == "SHELL") image.other_shell = rest.text.find("/sh\"") == std::string::npos;
     if (word == "WORKDIR") image.folder = image_path(image.folder, rest.text);
     if (word == "FROM") {
       if (!staged) global = std::move(image.arguments);

@@ -15,6 +15,7 @@
 #include "src/sources/readers/make_values.h"
 #include "src/sources/readers/readers.h"
 #include "src/sources/readers/variable_file.h"
+#include "src/sources/shell/bash_only.h"
 
 namespace preflight::sources {
 namespace {
@@ -725,7 +726,10 @@ class Makefile {
       return make_again(line, depth);
     const bool runs_script = line.text.find(".sh") != std::string::npos;
     const bool matters = line.text.find("sglang") != std::string::npos || runs_script || !line.unknowns.empty();
-    return matters ? finder_.script(line, context) : Result<bool>(true);
+    if (!matters) return true;
+    RunContext inside = context;
+    if (values_.find("SHELL") == nullptr) ask_of_sh(line, inside.unknown);
+    return finder_.script(line, inside);
   }
 
   // `make NAME=VALUE goal` of this file: that goal with other values.

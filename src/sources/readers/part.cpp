@@ -44,14 +44,7 @@ Result<bool> read_script(const SourceText& source, LaunchFinder& finder) {
          {}});
   }
   const ShellText script{std::string(source.text)};
-  if (const auto one = begins_for_sh(source.text) ? first_bash_only(script) : std::nullopt) {
-    context.unknown.push_back(
-        {fmt::format("this script is for sh, and {} is bash's: the sh of Debian and Ubuntu ends there or takes it "
-                     "otherwise; let the script begin with #!/bin/bash",
-                     one->what),
-         one->at,
-         {}});
-  }
+  if (begins_for_sh(source.text)) ask_of_sh(script, context.unknown);
   return finder.script(script, context);
 }
 

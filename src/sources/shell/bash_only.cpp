@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include <fmt/format.h>
+
 #include "src/sources/shell/parser.h"
 
 namespace preflight::sources {
@@ -185,6 +187,16 @@ bool begins_for_sh(std::string_view script) {
 std::optional<BashOnly> first_bash_only(const ShellText& script) {
   const auto last = script.text.rfind("sglang");
   return last == std::string::npos ? std::nullopt : Finder(script, 0).run(script.text.find('\n', last));
+}
+
+void ask_of_sh(const ShellText& script, std::vector<LaunchUnknown>& unknown) {
+  const auto one = first_bash_only(script);
+  if (!one) return;
+  unknown.push_back({fmt::format("sh runs this, and {} is bash's: the sh of Debian and Ubuntu ends there or takes it "
+                                 "otherwise; let bash run it",
+                                 one->what),
+                     script.origin.empty() ? one->at : script.origin[std::min(one->at, script.origin.size() - 1)],
+                     {}});
 }
 
 }  // namespace preflight::sources

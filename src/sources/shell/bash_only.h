@@ -5,7 +5,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "src/sources/launch_command.h"
 #include "src/sources/shell.h"
 
 namespace preflight::sources {
@@ -19,5 +21,7 @@ struct BashOnly {
 };
 // The first of it that a shell reads up to the command in which SGLang is named last.
 std::optional<BashOnly> first_bash_only(const ShellText& script);
+// Asks about it where sh runs the script.
+void ask_of_sh(const ShellText& script, std::vector<LaunchUnknown>& unknown);
 
 }  // namespace preflight::sources
