@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <optional>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -9,6 +11,11 @@
 
 namespace preflight::sources {
 namespace {
+
+struct BashOnly {
+  std::string what;    // as it is written: [[ … ]]
+  std::size_t at = 0;  // in the script
+};
 
 constexpr int kDeep = 8;  // substitutions in each other
 
@@ -184,13 +191,10 @@ bool begins_for_sh(std::string_view script) {
   return words.ends_with("/sh") || words.ends_with(" sh") || words.ends_with("dash") || words.ends_with("/ash");
 }
 
-std::optional<BashOnly> first_bash_only(const ShellText& script) {
-  const auto last = script.text.rfind("sglang");
-  return last == std::string::npos ? std::nullopt : Finder(script, 0).run(script.text.find('\n', last));
-}
-
 void ask_of_sh(const ShellText& script, std::vector<LaunchUnknown>& unknown) {
-  const auto one = first_bash_only(script);
+  const auto last = script.text.rfind("sglang");
+  if (last == std::string::npos) return;
+  const auto one = Finder(script, 0).run(script.text.find('\n', last));
   if (!one) return;
   unknown.push_back({fmt::format("sh runs this, and {} is bash's: the sh of Debian and Ubuntu ends there or takes it "
                                  "otherwise; let bash run it",
