@@ -1,6 +1,7 @@
 #include "src/base/read_text.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -66,12 +67,27 @@ std::string system_text(const std::filesystem::path& path) {
   return text;
 }
 
+// What says of itself that it is empty and is none of a disk: read to its end, or to where more would be waited for. A
+// log of the system's gives what there is and waits then.
+static bool never_ends(int file) {
+  std::array<char, 1U << 12U> block{};
+  ssize_t size = 0;
+  for (std::size_t all = 0; all < limits::kSystemBytes; all += static_cast<std::size_t>(size)) {
+    size = read(file, block.data(), block.size());
+    if (size <= 0) return size < 0 && errno == EAGAIN;
+  }
+  return true;
+}
+
 bool would_wait(const std::string& path) {
   const int file = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) return false;  // told by who opens it in earnest
+  struct stat status {};
   char first = 0;
-  const bool waits = pread(file, &first, 1, 0) < 0 && (errno == EAGAIN || errno == ESPIPE) &&
-                     read(file, &first, 1) < 0 && errno == EAGAIN;
+  const bool waits = fstat(file, &status) == 0 && S_ISREG(status.st_mode)
+                         ? status.st_size == 0 && never_ends(file)
+                         : pread(file, &first, 1, 0) < 0 && (errno == EAGAIN || errno == ESPIPE) &&
+                               read(file, &first, 1) < 0 && errno == EAGAIN;
   close(file);
   return waits;
 }
