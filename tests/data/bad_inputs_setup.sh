@@ -65,3 +65,11 @@ printf '{"version":99,"findings":[]}' > $D/baseline_version.json; printf '{"vers
 printf '{"packages":"sglang"}' > $D/facts_text.json; printf '{"device":{"count":1e9}}' > $D/facts_count.json; printf '{"sglang":"9.9.9"}' > $D/facts_release.json
 printf 'page_table --cache-seqlens 99999999999999999999\n' > $D/long_number.txt; printf 'mrope --tokens -1\nmrope --tokens 0\n' > $D/negative.txt; printf 'nope --tokens 1\n' > $D/no_kernel.txt
 printf 'tp: 3\ntp: 4\n' > $D/twice.yaml; printf 'model-path: [a, b]\n' > $D/list_value.yaml; printf '"tp\\x00": 3\n' > $D/nul_key.yaml; printf 'tp: !!binary aGk=\n' > $D/binary_tag.yaml; printf 'config: %s\n' $D/self_config.yaml > $D/self_config.yaml; printf 'tp: .inf\n' > $D/inf.yaml
+mkdir -p $D/make_token; ln -s node0.sh $D/node_link
+printf 'HF_TOKEN := Zq7xTopSecret93\nserve:\n\t%s --served-model-name $(HF_TOKEN) --tp 3\n' "$serve" > $D/make_token/Makefile
+printf '%s --served-model-name '"'"'[{"name": "HF_TOKEN", "value": "Zq7xTopSecret93"}]'"'"'\n' "$serve" > $D/named_token.sh
+printf 'export AZURE_STORAGE_CONNECTION_STRING=Zq7xTopSecret93\n%s --tp 3\n' "$serve" > $D/connection.sh
+printf '{%s}' "$(settings 600)" > $D/wide_alone.json
+# Interpreters that answer what they like.
+hostile() { printf '#!/bin/sh\n%s\n' "$2" > $D/hostile_$1.py; chmod +x $D/hostile_$1.py; }
+hostile noise 'head -c 200000 /dev/urandom'; hostile null 'echo null'; hostile list 'echo []'; hostile kill 'kill -KILL $$'; hostile endless 'yes "{"'; hostile sleep 'sleep 60'
