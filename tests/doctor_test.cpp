@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "src/facts/host.h"
+#include "tests/support/paths.h"
 #include "tests/support/run_tool.h"
 
 namespace preflight {
@@ -386,6 +387,32 @@ TEST(Doctor, AConfigurationAloneIsNoModel) {
   EXPECT_THAT(examined(root, "HO006", launch).first, ::testing::HasSubstr("no weights in"));
   dir.file("m/model.safetensors", "");
   EXPECT_EQ(examined(root, "HO006", launch).first, "no download is needed");
+}
+
+// Where the model would be downloaded to, by every variable that moves it.
+TEST(Doctor, TheDiskIsThatOfTheCache) {
+  const TemporaryDirectory dir;
+  dir.file("cache/x", "");
+  const std::string home = "HOME=" + dir.path();
+  const auto told = [&](Words env, const Words& options = {}) {
+    env.insert(env.end(), {home, "VIRTUAL_ENV=", "CONDA_PREFIX="});
+    Words words = {"doctor"};
+    words.insert(words.end(), options.begin(), options.end());
+    words.insert(words.end(), {"--", "--model-path", "acme/none-such", "--attention-backend", "triton"});
+    return run_tool(words, {}, env).out;
+  };
+  Words fact = {"--model-config", testing::source_directory() + "/tests/data/models/qwen3-0.6b/config.json"};
+  for (const char* variable :
+       {"HF_HOME=~/cache", "XDG_CACHE_HOME=$HOME/cache", "HUGGINGFACE_HUB_CACHE=${HOME}/cache/y"})
+    EXPECT_THAT(told({variable}, fact), ::testing::HasSubstr("free at " + dir.path() + "/cache\n")) << variable;
+  EXPECT_THAT(told({}, fact), ::testing::HasSubstr("free at " + dir.path() + "\n"));
+  Words of_launch = fact;
+  of_launch.insert(of_launch.end(), {"--env", "HF_HOME=" + dir.path() + "/cache/z"});
+  EXPECT_THAT(told({"HF_HOME=/"}, of_launch), ::testing::HasSubstr("free at " + dir.path() + "/cache\n"));
+  Words modelscope = fact;
+  modelscope.insert(modelscope.end(), {"--env", "SGLANG_USE_MODELSCOPE=true"});
+  EXPECT_THAT(told({"HF_HOME=/", "MODELSCOPE_CACHE=~/cache"}, modelscope),
+              ::testing::HasSubstr("free at " + dir.path() + "/cache\n"));
 }
 
 TEST(Doctor, ACardThatOptionsNameIsNotOneThatIsThere) {

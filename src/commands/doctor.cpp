@@ -22,6 +22,7 @@
 #include "src/commands/subcommand.h"
 #include "src/facts/cards.h"
 #include "src/facts/host.h"
+#include "src/facts/launch_variables.h"
 #include "src/facts/oneapi_runtime.h"
 #include "src/facts/packages.h"
 #include "src/intake/launch_input.h"
@@ -314,13 +315,12 @@ std::optional<Examined> locked_memory(const facts::HostState& host, const Launch
 std::string download_place(const LaunchInput& input, const Launch& launch) {
   const Value given = launch.args.raw.empty() ? Value() : launch.args[Field::download_dir];
   if (given.is_string() && !given.as_string().empty()) return given.as_string();
-  const auto variable = [&](std::string_view name) {
-    const auto it = input.place_variables.find(name);
-    return it == input.place_variables.end() ? std::string() : it->second;
-  };
-  if (const std::string cache = variable("HF_HUB_CACHE"); !cache.empty()) return cache;
-  if (const std::string home = variable("HF_HOME"); !home.empty()) return home;
-  return variable("HOME");
+  Environment env = launch.env;
+  env.insert(input.place_variables.begin(), input.place_variables.end());
+  const std::string cache =
+      facts::asks_modelscope(env) ? facts::modelscope_cache(env, ".cache/modelscope") : facts::hub_cache(env);
+  std::error_code ignored;
+  return cache.empty() ? cache : std::filesystem::absolute(cache, ignored).string();
 }
 
 std::vector<Examined> examine(const LaunchInput& input, const PreparedLaunch* prepared, const std::string& sysroot) {

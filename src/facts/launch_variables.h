@@ -100,6 +100,43 @@ inline std::string with_home(const Environment& env, const std::string& text) {
   return home->second.substr(0, home->second.find_last_not_of('/') + 1) + text.substr(1);
 }
 
+// A variable that is set counts, empty or not, as os.getenv takes it; null where it is not set.
+inline const std::string* set_variable(const Environment& env, std::string_view name) {
+  const auto it = env.find(name);
+  return it == env.end() ? nullptr : &it->second;
+}
+
+// The folder of huggingface_hub's cache; "." is the one that the server is started in, "" is not known.
+inline std::string hub_cache(const Environment& env) {
+  const auto expanded = [&](const std::string& text) { return with_variables(env, with_home(env, text)); };
+  const auto below = [](std::string folder, std::string_view name) {
+    if (!folder.empty() && !folder.ends_with('/')) folder += '/';
+    return folder.append(name);
+  };
+  for (const std::string_view name : {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"}) {
+    if (const std::string* set = set_variable(env, name)) return expanded(*set).empty() ? "." : expanded(*set);
+  }
+  if (const std::string* home = set_variable(env, "HF_HOME")) return below(expanded(*home), "hub");
+  if (const std::string* xdg = set_variable(env, "XDG_CACHE_HOME")) return below(expanded(*xdg), "huggingface/hub");
+  const std::string* home = set_variable(env, "HOME");
+  return home == nullptr || home->empty() ? std::string() : below(*home, ".cache/huggingface/hub");
+}
+
+// As SGLang reads a truth value; another ends the launch or counts as none.
+inline bool asks_modelscope(const Environment& env) {
+  const std::string* set = set_variable(env, "SGLANG_USE_MODELSCOPE");
+  const std::string value = set == nullptr ? std::string() : ascii_lower(*set);
+  return value == "true" || value == "1" || value == "yes" || value == "y";
+}
+
+// ~ alone is expanded here, and an empty value is the folder that the server is started in. `otherwise`: below the
+// home.
+inline std::string modelscope_cache(const Environment& env, std::string_view otherwise) {
+  if (const std::string* set = set_variable(env, "MODELSCOPE_CACHE")) return with_home(env, *set);
+  const std::string* home = set_variable(env, "HOME");
+  return (home == nullptr ? std::string() : *home + "/").append(otherwise);
+}
+
 // Whether huggingface_hub is forbidden to ask the hub for what is not here: of its two variables the first that holds
 // anything decides, whatever it says.
 inline bool asks_no_hub(const Environment& env) {

@@ -46,32 +46,8 @@ std::string replaced_all(std::string_view text, std::string_view what, std::stri
   return out;
 }
 
-// A variable that is set counts, empty or not, as os.getenv takes it; null where it is not set.
-const std::string* set_variable(const ModelPlaces& places, std::string_view name) {
-  const auto it = places.env.find(name);
-  return it == places.env.end() ? nullptr : &it->second;
-}
-
-std::string variable(const ModelPlaces& places, std::string_view name) {
-  const std::string* set = set_variable(places, name);
-  return set == nullptr ? std::string() : *set;
-}
-
 fs::path expanded(const ModelPlaces& places, const std::string& text) {
   return fs::path(with_variables(places.env, with_home(places.env, text)));
-}
-
-// An empty path is the folder that the server is started in.
-fs::path hub_cache(const ModelPlaces& places) {
-  const auto here = [](fs::path path) { return path.empty() ? fs::path(".") : path; };
-  for (const std::string_view name : {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"}) {
-    if (const std::string* set = set_variable(places, name)) return here(expanded(places, *set));
-  }
-  if (const std::string* home = set_variable(places, "HF_HOME")) return expanded(places, *home) / "hub";
-  if (const std::string* xdg = set_variable(places, "XDG_CACHE_HOME"))
-    return expanded(places, *xdg) / "huggingface" / "hub";
-  const std::string home = variable(places, "HOME");
-  return home.empty() ? fs::path() : fs::path(home) / ".cache/huggingface/hub";
 }
 
 bool is_there(const fs::path& path) {
@@ -157,18 +133,6 @@ Found in_hub_cache(const std::string& id, const ModelPlaces& places, const fs::p
   return std::optional<CachedModel>();
 }
 
-// As SGLang reads a truth value; another ends the launch or counts as none.
-bool asks_modelscope(const ModelPlaces& places) {
-  const std::string value = ascii_lower(variable(places, "SGLANG_USE_MODELSCOPE"));
-  return value == "true" || value == "1" || value == "yes" || value == "y";
-}
-
-// ~ alone is expanded here, and an empty value is the folder that the server is started in.
-fs::path modelscope_cache(const ModelPlaces& places, std::string_view otherwise) {
-  if (const std::string* set = set_variable(places, "MODELSCOPE_CACHE")) return fs::path(with_home(places.env, *set));
-  return fs::path(variable(places, "HOME")) / otherwise;
-}
-
 // Where ModelScope's own library keeps it below a folder: as it did to 1.37, a dot of the name written as three
 // underscores, else a snapshot per revision.
 std::vector<fs::path> modelscope_folders(const fs::path& base, const std::string& id, const std::string& revision) {
@@ -192,12 +156,12 @@ template <typename Here>
 Found in_modelscope(const std::string& id, const ModelPlaces& places, Here here) {
   const std::string kind = "ModelScope cache";
   std::vector<std::pair<fs::path, std::string>> folders;
-  folders.emplace_back(modelscope_cache(places, ".cache/modelscope/hub") / "models" / id, kind);
+  folders.emplace_back(fs::path(modelscope_cache(places.env, ".cache/modelscope/hub")) / "models" / id, kind);
   const fs::path download_dir(places.download_dir);
   const bool is_own = !download_dir.empty();
   if (is_own) folders.emplace_back(download_dir / id, "--download-dir");
-  for (fs::path& folder :
-       modelscope_folders(is_own ? download_dir : modelscope_cache(places, ".cache/modelscope"), id, places.revision))
+  for (fs::path& folder : modelscope_folders(
+           is_own ? download_dir : fs::path(modelscope_cache(places.env, ".cache/modelscope")), id, places.revision))
     folders.emplace_back(std::move(folder), is_own ? "--download-dir" : kind);
   for (const auto& [folder, where] : folders) {
     const fs::path directory = here(folder);
@@ -213,8 +177,8 @@ Found in_mounts(const std::string& id, const ModelPlaces& places) {
   const auto here = [&](const fs::path& path) {
     return fs::path(host_path(places.mounts, path.string()).value_or(""));
   };
-  if (asks_modelscope(inside)) return in_modelscope(id, inside, here);
-  auto found = in_hub_cache(id, inside, here(hub_cache(inside)), kHubCache);
+  if (asks_modelscope(inside.env)) return in_modelscope(id, inside, here);
+  auto found = in_hub_cache(id, inside, here(hub_cache(inside.env)), kHubCache);
   if (!found || *found || places.download_dir.empty()) return found;
   return in_hub_cache(id, inside, here(expanded(inside, places.download_dir)), "--download-dir");
 }
@@ -246,9 +210,9 @@ Found find_cached_model(const std::string& id, const ModelPlaces& places) {
   if (!places.mounts.empty()) {
     if (auto found = in_mounts(id, places); !found || *found) return found;
   }
-  if (asks_modelscope(places)) return in_modelscope(id, places, [](const fs::path& path) { return path; });
+  if (asks_modelscope(places.env)) return in_modelscope(id, places, [](const fs::path& path) { return path; });
   const bool contained = is_containers_own(host_path(places.mounts, "/").value_or(""));
-  auto found = in_hub_cache(id, places, hub_cache(places), contained ? kHostsHubCache : kHubCache);
+  auto found = in_hub_cache(id, places, hub_cache(places.env), contained ? kHostsHubCache : kHubCache);
   if (!found && contained) return std::optional<CachedModel>();
   if (!found || *found) return found;
   if (places.download_dir.empty()) return std::optional<CachedModel>();
