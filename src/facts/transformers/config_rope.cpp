@@ -175,19 +175,26 @@ void validate_even_head(const HfConfigPtr& self, const Value& rope, std::string_
   rule_error("StrictDataclassClassValidationError", function, fmt::format("head_dim {} is odd", dim.repr()));
 }
 
+// Every class is checked, and the check itself leaves the type in what it checked.
 void validate_rope(const HfConfigPtr& self, std::string_view function) {
   const ConfigClass* c = self->config_class();
-  const Value rope = self->get("rope_parameters");
+  Value rope = self->get("rope_parameters");
   if (!rope.truthy() || !rope.is_dict() || c == nullptr) return;
   const Release release = c->tables->release();
   const auto keys = nested_keys(release, self, rope);
   std::vector<Value> sets;
-  for (const auto& key : keys) sets.push_back(field(rope, key));
-  if (keys.empty()) sets.push_back(rope);
-  for (const auto& one : sets) {
-    if (!one.is_dict()) continue;
-    const Value type = one.find("rope_type") != nullptr ? field(one, "rope_type") : default_type(one);
-    const Value named = one.with("rope_type", type);
+  const auto with_type = [](const Value& one) {
+    return one.is_dict() ? with_default(one, "rope_type", default_type(one)) : one;
+  };
+  for (const auto& key : keys) {
+    sets.push_back(with_type(field(rope, key)));
+    rope = rope.with(key, sets.back());
+  }
+  if (keys.empty()) sets.push_back(rope = with_type(rope));
+  self->set("rope_parameters", rope);
+  for (const auto& named : sets) {
+    if (!named.is_dict()) continue;
+    const Value type = field(named, "rope_type");
     if (type == Value("linear") || type == Value("dynamic")) require_keys(named, {"factor"}, function);
     if (type == Value("yarn")) validate_yarn(self, named, function);
     if (type == Value("longrope")) validate_longrope(self, named, function);
