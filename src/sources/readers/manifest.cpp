@@ -187,6 +187,8 @@ void ManifestReader::document(const YamlNode& root) {
     find_inputs(root);
   } else if (is_gitlab(root)) {
     around.dialect = Dialect::kGitlab;
+    // CircleCI; GitHub's jobs say what they run on.
+    if (value_of(root, "version") != nullptr && value_of(root, "on") == nullptr) around.options = {"-eo", "pipefail"};
     return gitlab_pipeline(root, around);
   }
   tasks_ = is_list(&root);
@@ -313,9 +315,9 @@ ManifestReader::Around ManifestReader::inside_of(const Around& around, std::stri
 
 // Keys whose text, or whose list of lines, a shell runs.
 bool ManifestReader::is_step(std::string_view key, const Around& around) {
-  constexpr std::array<std::string_view, 10> kKeys = {"run",  "script",       "shell",         "ansible.builtin.shell",
-                                                      "cmd",  "setup",        "before_script", "commands",
-                                                      "cmds", "start_command"};
+  constexpr std::array<std::string_view, 11> kKeys = {"run",  "script",        "shell",         "ansible.builtin.shell",
+                                                      "cmd",  "setup",         "before_script", "commands",
+                                                      "cmds", "start_command", "bash"};
   if (around.dialect == Dialect::kKubernetes && (key == "commands" || key == "cmd")) return false;
   return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
 }

@@ -69,6 +69,7 @@ RunContext ManifestReader::context_of(const Around& around, const std::string& n
                  .when = around.when,
                  .unknown = around.unknown,
                  .defaults = around.defaults,
+                 .options = around.options,
                  .elsewhere = around.dialect == Dialect::kKubernetes || around.dialect == Dialect::kCompose};
   if (around.added) out.unknown.push_back(*around.added);
   return out;

@@ -262,6 +262,7 @@ void ManifestReader::gitlab_job(const YamlNode& job, Around around, const Values
   }
   for (const auto& [name, value] : row)
     around.when += fmt::format("{}{}={}", around.when.empty() ? "" : "; ", name, value.text);
+  around.options = {"-eo", "pipefail"};  // which its runner sets
   const auto run = [&](std::initializer_list<std::string_view> keys) {
     ShellText script;
     for (const std::string_view key : keys) {

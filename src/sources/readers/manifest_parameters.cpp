@@ -66,12 +66,14 @@ bool ManifestReader::spend(std::size_t steps) const {
 
 void ManifestReader::fill_parameters(const YamlNode& root) {
   tree_.fill_in({});
+  tekton_ = false;
   if (!is_map(&root)) return;
   const std::string api = text_of(root, "apiVersion");
+  tekton_ = api.starts_with("tekton.dev/");
   const YamlNode* spec = at_path(&root, {"spec"});
   if (const YamlNode* inner = at_path(&root, {"spec", "workflowSpec"})) spec = inner;
   if (!is_map(spec)) return;
-  if (api.starts_with("tekton.dev/")) {
+  if (tekton_) {
     tree_.fill_in([this, spec](const ShellWord& word) -> ShellWord {
       const auto value = [&](const std::string& expression, std::size_t at) {
         return of_tekton(*spec, expression, at);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "src/sources/readers/readers.h"
+#include "src/sources/readers/workflow_condition.h"
 #include "src/sources/yaml_tree.h"
 
 namespace preflight::sources {
@@ -60,15 +61,16 @@ class ManifestReader {
     Values env;
     std::string space = {};  // of an object: its namespace
     std::string image = {};
-    std::shared_ptr<const Volumes> volumes = {};                // of a Pod, by their names
-    std::vector<LaunchUnknown> unknown = {};                    // that the image's release needs
-    TakenDefaults defaults = {};                                // that the image has
-    std::string shell = {};                                     // of a workflow's steps
-    std::vector<std::map<std::string, ShellWord>> matrix = {};  // rows of a workflow's job: plain values alone
-    std::string when = {};                                      // what a step or a job asks for before it runs
-    std::optional<LaunchUnknown> added = {};                    // words that nobody wrote here
-    bool never = false;                                         // that holds in no row of the matrix
-    Values fields = {};                                         // of a Pod: what fieldRef finds, by its path
+    std::shared_ptr<const Volumes> volumes = {};  // of a Pod, by their names
+    std::vector<LaunchUnknown> unknown = {};      // that the image's release needs
+    TakenDefaults defaults = {};                  // that the image has
+    std::string shell = {};                       // of a workflow's steps
+    std::vector<std::string> options = {};        // of that shell
+    std::vector<WorkflowRow> matrix = {};         // rows of a workflow's job: plain values alone
+    std::string when = {};                        // what a step or a job asks for before it runs
+    std::optional<LaunchUnknown> added = {};      // words that nobody wrote here
+    bool never = false;                           // that holds in no row of the matrix
+    Values fields = {};                           // of a Pod: what fieldRef finds, by its path
   };
 
   // The command of a container as it is put together.
@@ -146,11 +148,14 @@ class ManifestReader {
   bool is_written(const ShellCommand& command, bool conditional, Values& env) const;
   void turns(const ShellText& script, const Around& around, const Values& env, const RunContext& context);
   void matrix_of(const YamlNode& node, Around& around);
-  [[nodiscard]] std::optional<std::map<std::string, ShellWord>> matrix_row(const YamlNode& node) const;
-  [[nodiscard]] ShellText without_expressions(const ShellText& text, const Values& env) const;
+  [[nodiscard]] WorkflowValue workflow_scalar(const YamlNode& node) const;
+  [[nodiscard]] WorkflowValue input_value(const YamlNode& input, const YamlNode& value) const;
+  [[nodiscard]] std::optional<WorkflowRow> matrix_row(const YamlNode& node) const;
+  [[nodiscard]] ShellText without_expressions(const ShellText& text, const Values& env,
+                                              const WorkflowRow* row = nullptr) const;
   void find_inputs(const YamlNode& root);
-  [[nodiscard]] std::optional<ShellText> of_workflow(std::string_view expression, const Values& env,
-                                                     std::size_t offset) const;
+  [[nodiscard]] WorkflowOperand of_workflow(const std::string& path, const Values& env, const WorkflowRow* row,
+                                            std::size_t offset) const;
   void numbers_of_group(const YamlNode& node, Around& around);
 
   // Pods that start together.
@@ -262,22 +267,23 @@ class ManifestReader {
     const YamlNode* root;
     bool used;
   };
-  std::map<std::string, Runtime> runtimes_;     // of KServe, by name
-  std::string model_;                           // that is served by the runtime at hand
-  std::vector<ShellWord> model_args_;           // its arguments, behind those of the runtime
-  Values model_env_;                            // its variables, over those of the runtime
-  bool pm2_ = false;                            // entries of its `apps`
-  bool editor_ = false;                         // tasks or debugger's entries of an editor
-  bool chart_values_ = false;                   // what a chart makes of them stands in its templates
-  std::string kind_ = {};                       // of the object at hand
-  bool plain_object_ = false;                   // of Kubernetes itself: nobody adds variables to its containers
-  const YamlNode* no_text_ = nullptr;           // a variable of the container at hand, whose value is no text
-  std::optional<ShellText> others_ = {};        // what may set any variable of the container at hand
-  bool open_variables_ = false;                 // an envFrom of the container at hand is not known
-  std::vector<const YamlNode*> scopes_ = {};    // `vars` of Ansible around what is at hand
-  std::set<std::string> open_names_ = {};       // that something else in the file sets
-  bool tasks_ = false;                          // of Ansible: what is around a container is set on its host
-  Values inputs_ = {};                          // of a workflow: defaults of what its caller may give
+  std::map<std::string, Runtime> runtimes_;           // of KServe, by name
+  std::string model_;                                 // that is served by the runtime at hand
+  std::vector<ShellWord> model_args_;                 // its arguments, behind those of the runtime
+  Values model_env_;                                  // its variables, over those of the runtime
+  bool pm2_ = false;                                  // entries of its `apps`
+  bool editor_ = false;                               // tasks or debugger's entries of an editor
+  bool tekton_ = false;                               // an object of it
+  bool chart_values_ = false;                         // what a chart makes of them stands in its templates
+  std::string kind_ = {};                             // of the object at hand
+  bool plain_object_ = false;                         // of Kubernetes itself: nobody adds variables to its containers
+  const YamlNode* no_text_ = nullptr;                 // a variable of the container at hand, whose value is no text
+  std::optional<ShellText> others_ = {};              // what may set any variable of the container at hand
+  bool open_variables_ = false;                       // an envFrom of the container at hand is not known
+  std::vector<const YamlNode*> scopes_ = {};          // `vars` of Ansible around what is at hand
+  std::set<std::string> open_names_ = {};             // that something else in the file sets
+  bool tasks_ = false;                                // of Ansible: what is around a container is set on its host
+  std::map<std::string, WorkflowValue> inputs_ = {};  // of a workflow: defaults of what its caller may give
   bool called_only_ = false;                    // a workflow that runs by hand or by another one alone: inputs are set
   std::map<std::string, ShellWord> by_matrix_;  // variables of a workflow as written, where the matrix fills them in
   const YamlNode* services_ = nullptr;          // of a compose file

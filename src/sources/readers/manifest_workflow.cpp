@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/ascii_case.h"
 #include "src/base/limits.h"
 #include "src/sources/file_steps.h"
 #include "src/sources/container_command.h"
@@ -17,23 +18,6 @@ using python::YamlNode;
 
 namespace {
 
-// NAME of ${{ env.NAME }}, matrix.NAME of ${{ matrix.NAME }}; "" of any other expression.
-std::string variable_of(std::string_view expression) {
-  std::string inside(expression.substr(3, expression.size() - 5));
-  std::erase(inside, ' ');
-  if (inside.find_first_of("|&()[]'") != std::string::npos) return {};
-  if (inside.starts_with("env.")) return inside.substr(4);
-  return inside.starts_with("matrix.") ? inside : std::string();
-}
-
-bool names_expression(std::string_view text, std::string_view name) {
-  for (auto at = text.find("${{"); at != std::string_view::npos; at = text.find("${{", at + 3)) {
-    const auto end = text.find("}}", at);
-    if (end != std::string_view::npos && variable_of(text.substr(at, end + 2 - at)) == name) return true;
-  }
-  return false;
-}
-
 constexpr std::string_view kNameCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
 
 std::string left_open(const std::string& name) {
@@ -42,6 +26,14 @@ std::string left_open(const std::string& name) {
 
 // The program of `shell: bash -e {0}`.
 std::string_view first_word(std::string_view shell) { return shell.substr(0, shell.find(' ')); }
+
+// Options of the shell that runs a step where `shell` names it: GitHub's own where it is a name alone.
+std::vector<std::string> options_of_step(const std::string& shell) {
+  if (shell == "bash") return {"-eo", "pipefail"};
+  if (shell == "sh") return {"-e"};
+  const std::vector<ShellWord> words = plain_words(ShellText{shell});
+  return words.empty() ? std::vector<std::string>{} : options_of_shell(words, 0, words.size());
+}
 
 }  // namespace
 
@@ -55,7 +47,9 @@ void ManifestReader::step(const YamlNode& value, const Around& around) {
   if (!speaks(script)) return;
   if (around.never) return finder_.account(script);
   if (!around.shell.empty() && !is_shell(first_word(around.shell))) return step_elsewhere(script, around);
-  turns(script, around, around.env, context_of(around));
+  RunContext context = context_of(around);
+  if (tekton_ && !script.text.starts_with("#!")) context.options = {"-e"};  // which Tekton puts in front
+  turns(script, around, around.env, context);
 }
 
 // runcmd and bootcmd of cloud-init: one script of its items; a list among them is a command of which every word is
@@ -142,6 +136,7 @@ void ManifestReader::asked(const YamlNode& node, std::string_view key, Around& a
 void ManifestReader::job_settings(const YamlNode& node, Around& around) {
   const YamlNode* machine = value_of(node, "runs-on");
   if (machine != nullptr) {
+    if (around.shell.empty()) around.options = {"-e"};
     const auto labels = tree_.words(*machine);
     const bool windows =
         std::any_of(labels.begin(), labels.end(), [](const ShellWord& one) { return one.text.starts_with("windows"); });
@@ -149,8 +144,10 @@ void ManifestReader::job_settings(const YamlNode& node, Around& around) {
   }
   const YamlNode* defaults = value_of(node, "defaults");
   const YamlNode* run = is_map(defaults) ? value_of(*defaults, "run") : nullptr;
+  const std::string before = around.shell;
   if (is_map(run) && !text_of(*run, "shell").empty()) around.shell = text_of(*run, "shell");
   if (is_scalar(value_of(node, "run")) && !text_of(node, "shell").empty()) around.shell = text_of(node, "shell");
+  if (around.shell != before) around.options = options_of_step(around.shell);
   const YamlNode* container = value_of(node, "container");
   if (machine == nullptr || container == nullptr) return;
   if (is_map(container)) {
@@ -248,41 +245,32 @@ void ManifestReader::written_variables(const YamlNode& step, Around& around) {
   }
 }
 
-// A step once for each row of the matrix, as far as it names its columns. What a row has not is empty.
+// A step once for each row of the matrix, as far as it names its columns.
 void ManifestReader::turns(const ShellText& script, const Around& around, const Values& env,
                            const RunContext& context) {
-  std::set<std::string> columns;
-  for (const auto& row : around.matrix) {
-    for (const auto& [name, value] : row) columns.insert(name);
+  if (around.matrix.empty()) return run_script(without_expressions(script, env), context);
+  std::set<std::string> named = columns_named_in(script.text);
+  for (const auto& [name, written] : by_matrix_) {
+    if (env.contains(name)) named.merge(columns_named_in(written.text));
   }
   std::set<std::string> seen;
-  for (const auto& row : around.matrix) {
+  for (const WorkflowRow& row : around.matrix) {
     Values with = env;
     RunContext inside = context;
-    for (const std::string& name : columns) {
-      const auto entry = row.find(name);
+    for (const auto& [name, value] : row) {
       if (!spend(1 + script.text.size() / limits::kStepBytes)) return;
-      const std::string expression = "matrix." + name;
-      const ShellText value = entry == row.end() ? ShellText{} : static_cast<const ShellText&>(entry->second);
-      const bool named = names_expression(script.text, expression) ||
-                         std::any_of(by_matrix_.begin(), by_matrix_.end(), [&](const auto& one) {
-                           return env.contains(one.first) && names_expression(one.second.text, expression);
-                         });
-      if (!named) continue;
-      with.insert_or_assign(expression, value);
-      if (entry != row.end())
-        inside.when += fmt::format("{}{}={}", inside.when.empty() ? "" : ", ", expression, value.text);
+      if (named.contains(name))
+        inside.when += fmt::format("{}matrix.{}={}", inside.when.empty() ? "" : ", ", name, value.text.text);
     }
     for (const auto& [name, written] : by_matrix_) {
       if (!env.contains(name)) continue;
-      const ShellText filled = without_expressions(written, with);
+      const ShellText filled = without_expressions(written, with, &row);
       with.insert_or_assign(name, filled);
       inside.env.insert_or_assign(name, filled);
     }
-    for (const std::string& name : columns) inside.env.erase("matrix." + name);
     if (!seen.insert(inside.when).second) continue;
     if (++turns_ <= limits::kMatrixTurns) {
-      run_script(without_expressions(script, with), inside);
+      run_script(without_expressions(script, with, &row), inside);
     } else if (speaks(script) && told_.insert(script.origin.front()).second) {
       finder_.note({"SH004",
                     fmt::format("the matrices of this file come to more than {} launches: those behind them are not "
@@ -291,17 +279,16 @@ void ManifestReader::turns(const ShellText& script, const Around& around, const 
                     script.origin.front()});
     }
   }
-  if (around.matrix.empty()) run_script(without_expressions(script, env), context);
 }
 
 namespace {
 
-using Row = std::map<std::string, ShellWord>;
+using Row = WorkflowRow;
 
 bool agrees(const Row& row, const Row& other, const std::set<std::string>& names) {
   return std::all_of(other.begin(), other.end(), [&](const auto& entry) {
     const auto it = row.find(entry.first);
-    return !names.contains(entry.first) || (it != row.end() && it->second.text == entry.second.text);
+    return !names.contains(entry.first) || (it != row.end() && it->second.text.text == entry.second.text.text);
   });
 }
 
@@ -321,13 +308,24 @@ void include_row(const Row& entry, const std::set<std::string>& names, std::size
 
 }  // namespace
 
+// A plain value of YAML, of its kind.
+WorkflowValue ManifestReader::workflow_scalar(const YamlNode& node) const {
+  using Kind = WorkflowValue::Kind;
+  WorkflowValue out = workflow_text(tree_.word(node));
+  const bool flag = node.tag == "bool" && (ascii_lower(node.text) == "true" || ascii_lower(node.text) == "false");
+  if (node.tag == "null") return {};
+  if (flag) return {Kind::kFlag, {ascii_lower(node.text), out.text.origin}};
+  if (node.tag == "int" || node.tag == "float") out.kind = Kind::kNumber;
+  return out;
+}
+
 // The plain values of a mapping, as one row; none where it has others.
-std::optional<std::map<std::string, ShellWord>> ManifestReader::matrix_row(const YamlNode& node) const {
+std::optional<WorkflowRow> ManifestReader::matrix_row(const YamlNode& node) const {
   Row out;
   if (!is_map(&node)) return std::nullopt;
   for (const auto& [name, value] : node.pairs) {
     if (!is_scalar(name) || !is_scalar(value) || value->text.find("${{") != std::string::npos) return std::nullopt;
-    out.insert_or_assign(name->text, tree_.words(*value).front());
+    out.insert_or_assign(name->text, workflow_scalar(*value));
   }
   return out;
 }
@@ -351,7 +349,7 @@ void ManifestReader::matrix_of(const YamlNode& node, Around& around) {
       for (const YamlNode* item : value->items) {
         if (!spend(kEntrySteps * (row.size() + 1))) return;
         next.push_back(row);
-        next.back().insert_or_assign(name->text, tree_.words(*item).front());
+        next.back().insert_or_assign(name->text, workflow_scalar(*item));
         if (next.size() > limits::kMatrixTurns) return;
       }
     }
@@ -381,18 +379,19 @@ void ManifestReader::matrix_of(const YamlNode& node, Around& around) {
   around.matrix = std::move(rows);
 }
 
-// ${{ env.NAME }} is what the workflow sets above, an input has its default; other expressions are filled in where it
-// runs.
-ShellText ManifestReader::without_expressions(const ShellText& text, const Values& env) const {
-  return filled_expressions(text, "${{", "}}",
-                            [&](const std::string& expression, std::size_t offset) -> std::optional<ShellText> {
-                              auto value = given_.contains(expression)
-                                               ? std::nullopt
-                                               : of_workflow(expression.substr(3, expression.size() - 5), env, offset);
-                              if (!value) return given_or_unknown(expression, offset, "where the workflow runs");
-                              value->origin.assign(value->text.size(), offset);
-                              return value;
-                            });
+// ${{ … }} where its names are known: what the workflow sets above, an input by its default, a row of the matrix.
+// Others are filled in where it runs.
+ShellText ManifestReader::without_expressions(const ShellText& text, const Values& env, const WorkflowRow* row) const {
+  return filled_expressions(
+      text, "${{", "}}", [&](const std::string& expression, std::size_t offset) -> std::optional<ShellText> {
+        const WorkflowNames names = [&](const std::string& path) { return of_workflow(path, env, row, offset); };
+        auto value = given_.contains(expression)
+                         ? std::nullopt
+                         : workflow_value(std::string_view(expression).substr(3, expression.size() - 5), names, offset);
+        if (!value) return given_or_unknown(expression, offset, "where the workflow runs");
+        value->origin.assign(value->text.size(), offset);
+        return value;
+      });
 }
 
 // The inputs of workflow_dispatch, workflow_call and of an action, with their defaults. Two that differ are not known.
@@ -414,70 +413,45 @@ void ManifestReader::find_inputs(const YamlNode& root) {
       if (!is_scalar(name)) continue;
       const YamlNode* value = is_map(input) ? value_of(*input, "default") : nullptr;
       const auto before = inputs_.find(name->text);
-      const bool differs = before != inputs_.end() && is_scalar(value) && before->second.text != value->text;
+      const bool differs = before != inputs_.end() && is_scalar(value) && before->second.text.text != value->text;
       if (!is_scalar(value) || value->text.find("${{") != std::string::npos || differs)
         open.insert(name->text);
       else
-        inputs_.insert_or_assign(name->text, tree_.word(*value));
+        inputs_.insert_or_assign(name->text, input_value(*input, *value));
     }
   }
   for (const std::string& name : open) inputs_.erase(name);
 }
 
-namespace {
-
-// 'text' or a number; what else stands in an expression is none.
-std::optional<std::string> literal(std::string_view written) {
-  const bool quoted = written.size() > 1 && written.front() == '\'' && written.back() == '\'';
-  const std::string_view inside = quoted ? written.substr(1, written.size() - 2) : written;
-  if (quoted && inside.find('\'') != std::string_view::npos) return std::nullopt;
-  const bool number = !written.empty() && written.find_first_not_of("0123456789.") == std::string_view::npos;
-  return quoted || number || written == "true" ? std::optional(std::string(inside)) : std::nullopt;
+// Of the type that the input says; a text where it says none.
+WorkflowValue ManifestReader::input_value(const YamlNode& input, const YamlNode& value) const {
+  WorkflowValue out = workflow_text(tree_.word(value));
+  const std::string type = text_of(input, "type");
+  if (type == "boolean") out.kind = WorkflowValue::Kind::kFlag;
+  if (type == "number") out.kind = WorkflowValue::Kind::kNumber;
+  return out;
 }
 
-std::string_view without_blanks(std::string_view text) {
-  const auto from = text.find_first_not_of(" \t\n");
-  return from == std::string_view::npos ? std::string_view()
-                                        : text.substr(from, text.find_last_not_of(" \t\n") + 1 - from);
-}
-
-bool is_false(std::string_view value) { return value.empty() || value == "false" || value == "0"; }
-
-// NAME of inputs.NAME and github.event.inputs.NAME.
-std::string input_named(std::string_view path) {
-  for (const std::string_view front : {"inputs.", "github.event.inputs."}) {
-    const std::string_view name = path.starts_with(front) ? path.substr(front.size()) : std::string_view();
-    if (!name.empty() && name.find_first_of(".[]()|&!=<> '") == std::string_view::npos) return std::string(name);
-  }
-  return {};
-}
-
-}  // namespace
-
-// What an expression comes to: a variable, an input by its default, `A || 'text'` where nothing sets A. None where it
-// is not known.
-std::optional<ShellText> ManifestReader::of_workflow(std::string_view expression, const Values& env,
-                                                     std::size_t offset) const {
-  const std::string_view path = without_blanks(expression);
-  const auto choice = path.find("||");
-  const std::string_view first = without_blanks(path.substr(0, choice));
-  if (choice == std::string_view::npos) {
-    if (const auto known = env.find(variable_of("${{" + std::string(path) + "}}")); known != env.end())
-      return known->second;
-    const auto input = called_only_ ? inputs_.find(input_named(path)) : inputs_.end();
-    if (input == inputs_.end()) return std::nullopt;
-    return standing_in(input->second, "inputs." + input->first, offset);
-  }
-  const auto text = literal(without_blanks(path.substr(choice + 2)));
-  if (!text) return std::nullopt;
-  if (const auto known = of_workflow(first, env, offset))
-    return known->unknowns.empty() && is_false(known->text) ? ShellText{*text} : *known;
-  const std::string input = input_named(first);
-  const bool set_by_none = !input.empty() && !inputs_.contains(input);
-  const bool variable = first.starts_with("vars.") && first.find_first_of(".[]()|&!=<> '", 5) == std::string_view::npos;
-  const bool same = !input.empty() && inputs_.contains(input) && inputs_.at(input).text == *text;
-  if (!set_by_none && !variable && !same) return std::nullopt;
-  return standing_in({*text}, std::string(input.empty() ? first : "inputs." + input), offset);
+// A name of an expression: a variable, a column of the matrix, an input by its default.
+WorkflowOperand ManifestReader::of_workflow(const std::string& path, const Values& env, const WorkflowRow* row,
+                                            std::size_t offset) const {
+  const auto behind = [&](std::string_view front) {
+    const bool one = path.starts_with(front) && path.find('.', front.size()) == std::string::npos;
+    return one ? path.substr(front.size()) : std::string();
+  };
+  if (row != nullptr && path.starts_with("matrix.")) return names_of_row(*row)(path);
+  if (const auto known = env.find(behind("env.")); known != env.end()) return {workflow_text(known->second)};
+  if (!behind("vars.").empty()) return {.not_given = path};
+  const bool as_event = path.starts_with("github.event.inputs.");
+  const std::string name = behind(as_event ? "github.event.inputs." : "inputs.");
+  if (name.empty()) return {};
+  const auto input = inputs_.find(name);
+  if (input == inputs_.end()) return {.not_given = "inputs." + name};
+  if (!called_only_) return {.not_given = "inputs." + name, .otherwise = input->second.text.text};
+  WorkflowValue value = input->second;
+  if (as_event) value.kind = WorkflowValue::Kind::kText;
+  value.text = standing_in(std::move(value.text), "inputs." + name, offset);
+  return {std::move(value)};
 }
 
 // Variables that a launcher sets from numbers of the file: LeaderWorkerSet's group size, SkyPilot's cards of a node.

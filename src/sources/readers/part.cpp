@@ -9,6 +9,7 @@
 #include "src/base/limits.h"
 #include "src/sources/container_command.h"
 #include "src/sources/readers/readers.h"
+#include "src/sources/readers/workflow_condition.h"
 #include "src/sources/readers/started_program.h"
 #include "src/sources/shell/bash_only.h"
 #include "src/sources/started_command.h"
@@ -76,7 +77,8 @@ ShellText filled_expressions(const ShellText& text, std::string_view open, std::
   ShellText out;
   std::size_t from = 0;
   for (auto at = text.text.find(open); at != std::string::npos; at = text.text.find(open, from)) {
-    const auto end = text.text.find(close, at + open.size());
+    const auto end = open == "${{" ? end_of_workflow_expression(text.text, at + open.size())
+                                   : text.text.find(close, at + open.size());
     if (end == std::string::npos) break;
     append(out, slice(text, from, at));
     from = end + close.size();
