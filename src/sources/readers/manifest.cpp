@@ -168,6 +168,7 @@ bool is_action(const YamlNode& root) {
 void ManifestReader::document(const YamlNode& root) {
   Around around;
   services_ = is_map(&root) ? value_of(root, "services") : nullptr;
+  pipeline_ = nullptr;
   if (is_map(services_)) {
     around.dialect = Dialect::kCompose;
     name_all(*services_);
@@ -175,6 +176,8 @@ void ManifestReader::document(const YamlNode& root) {
     overridden();
     find_base();
     included(root);
+    around.added = circle_among(*services_, "docker compose");
+    if (around.added) told_.insert(tree_.offset(*services_));
     return walk(*services_, around, 1, "services");
   }
   kind_ = is_map(&root) ? text_of(root, "kind") : std::string();
@@ -184,11 +187,11 @@ void ManifestReader::document(const YamlNode& root) {
     around.dialect = Dialect::kKubernetes;
   else if (is_map(&root) && (value_of(root, "jobs") != nullptr || is_action(root))) {
     around.dialect = Dialect::kWorkflow;
+    // CircleCI; GitHub's jobs say what they run on.
+    if (value_of(root, "version") != nullptr && value_of(root, "on") == nullptr) around.options = {"-eo", "pipefail"};
     find_inputs(root);
   } else if (is_gitlab(root)) {
     around.dialect = Dialect::kGitlab;
-    // CircleCI; GitHub's jobs say what they run on.
-    if (value_of(root, "version") != nullptr && value_of(root, "on") == nullptr) around.options = {"-eo", "pipefail"};
     return gitlab_pipeline(root, around);
   }
   tasks_ = is_list(&root);

@@ -103,6 +103,46 @@ const YamlNode* ManifestReader::extended(const YamlNode& node) {
   return is_map(base) ? base : nullptr;
 }
 
+// A service, or a job of GitLab, that extends itself, over others or not: who starts them refuses the file.
+std::optional<LaunchUnknown> ManifestReader::circle_among(const YamlNode& parts, std::string_view refuses) {
+  std::map<const YamlNode*, int> state;  // 1: among those being followed, 2: followed
+  std::vector<std::pair<const YamlNode*, std::size_t>> open;
+  for (const auto& [name, value] : parts.pairs) {
+    if (is_map(value) && state.emplace(value, 1).second) open.emplace_back(value, 0);
+    while (!open.empty()) {
+      auto& [node, next] = open.back();
+      const std::vector<const YamlNode*> bases = bases_of(*node);
+      if (!spend(1 + bases.size()) || next >= bases.size()) {
+        state[node] = 2;
+        open.pop_back();
+        continue;
+      }
+      const YamlNode* base = bases[next++];
+      const auto [known, fresh] = state.emplace(base, 1);
+      if (!fresh && known->second == 1)
+        return LaunchUnknown{fmt::format("{} extends itself: {} refuses the file", key_of(parts, *base), refuses),
+                             tree_.offset(*base),
+                             {}};
+      if (fresh) open.emplace_back(base, 0);
+    }
+  }
+  return std::nullopt;
+}
+
+// What it is made of, in this file.
+std::vector<const YamlNode*> ManifestReader::bases_of(const YamlNode& node) {
+  if (pipeline_ != nullptr) return extended_jobs(node, false);
+  const YamlNode* extends = value_of(node, "extends");
+  if (is_map(extends) && value_of(*extends, "file") != nullptr) return {};
+  const YamlNode* base = extends == nullptr ? nullptr : extended(node);
+  return base == nullptr ? std::vector<const YamlNode*>{} : std::vector{base};
+}
+
+std::string ManifestReader::key_of(const YamlNode& parts, const YamlNode& part) {
+  const auto entry = std::ranges::find_if(parts.pairs, [&](const auto& one) { return one.second == &part; });
+  return entry == parts.pairs.end() ? std::string("one of these") : entry->first->text;
+}
+
 // Files that `include` names are projects of their own: their services run beside those of this file.
 void ManifestReader::included(const YamlNode& root) {
   const YamlNode* list = value_of(root, "include");

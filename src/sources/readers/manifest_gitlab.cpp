@@ -30,10 +30,12 @@ bool ManifestReader::is_gitlab(const YamlNode& root) {
   });
 }
 
-void ManifestReader::gitlab_pipeline(const YamlNode& root, const Around& around) {
+void ManifestReader::gitlab_pipeline(const YamlNode& root, Around around) {
   pipeline_ = &root;
   tops_.clear();
   name_all(root);
+  around.added = circle_among(root, "GitLab");
+  cut_ = cut_ || around.added.has_value();
   for (const auto& [name, value] : pairs_of(root)) {
     if (is_map(value)) note_templates(*value, 0);
   }
@@ -260,9 +262,9 @@ void ManifestReader::gitlab_job(const YamlNode& job, Around around, const Values
     if (job_part(job, key, 0) == nullptr || !around.when.empty()) continue;
     around.when = fmt::format("where `{}` of its job let it", key);
   }
+  around.options = {"-eo", "pipefail"};  // which its runner sets
   for (const auto& [name, value] : row)
     around.when += fmt::format("{}{}={}", around.when.empty() ? "" : "; ", name, value.text);
-  around.options = {"-eo", "pipefail"};  // which its runner sets
   const auto run = [&](std::initializer_list<std::string_view> keys) {
     ShellText script;
     for (const std::string_view key : keys) {

@@ -171,7 +171,7 @@ class ManifestReader {
 
   // Jobs of GitLab.
   static bool is_gitlab(const YamlNode& root);
-  void gitlab_pipeline(const YamlNode& root, const Around& around);
+  void gitlab_pipeline(const YamlNode& root, Around around);
   bool beyond(const YamlNode& node, int depth);
   void note_templates(const YamlNode& node, int depth);
   std::vector<const YamlNode*> extended_jobs(const YamlNode& job, bool tells = true);
@@ -222,6 +222,9 @@ class ManifestReader {
   const YamlNode* of_pipeline(std::string_view key);
   const YamlNode* extended(const YamlNode& node);
   const YamlNode* in_other_file(const YamlNode& node, const YamlNode& extends);
+  std::optional<LaunchUnknown> circle_among(const YamlNode& parts, std::string_view refuses);
+  std::vector<const YamlNode*> bases_of(const YamlNode& node);
+  static std::string key_of(const YamlNode& parts, const YamlNode& part);
   void included(const YamlNode& root);
   void overridden();
   void find_base();
