@@ -20,6 +20,8 @@
 
 namespace preflight::sources {
 
+std::optional<std::string> quoted_for_shell(std::string_view text);
+
 enum class Status { kTrue, kFalse, kUnknown };
 
 // How much is followed in one text, all that it calls included. One of these for a text and the shells it starts.
@@ -219,6 +221,7 @@ class ShellEvaluator {
     std::size_t from;
     std::size_t to;
   };
+  static std::optional<ShellText> transformed(const ShellText& value, char how);
   std::optional<SliceBounds> slice_bounds(const Part& part, std::size_t size, bool negative_length);
   std::optional<ShellText> replaced(const ShellText& value, const Part& part);
   std::optional<ShellText> replaced_by_pattern(const ShellText& value, const std::string& pattern,

@@ -1,6 +1,7 @@
 // Words from their pieces: values, arrays, splitting, patterns. Tested by tests/shell_test.cpp.
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <functional>
 #include <utility>
 
@@ -307,12 +308,59 @@ void ShellEvaluator::insert_all(const std::vector<ShellText>& values, const Part
   }
 }
 
+// As bash quotes it for another shell: ${NAME@Q}; none where that depends on the language of the machine.
+std::optional<std::string> quoted_for_shell(std::string_view text) {
+  constexpr std::string_view kSigns = "\t\n\r";
+  const bool ansi = text.find_first_of(kSigns) != std::string_view::npos;
+  std::string out;
+  for (const char c : text) {
+    const bool plain = c >= ' ' && c <= '~';
+    if (!plain && kSigns.find(c) == std::string_view::npos) return std::nullopt;
+    if (ansi && (c == '\'' || c == '\\')) out += '\\';
+    if (plain)
+      out += !ansi && c == '\'' ? "'\\''" : std::string(1, c);
+    else
+      out += c == '\t' ? "\\t" : c == '\n' ? "\\n" : "\\r";
+  }
+  if (text == "'") return "\\'";
+  return (ansi ? "$'" : "'") + out + "'";
+}
+
+// ${NAME@U} and its kin: of escapes and prompts only what holds none.
+std::optional<ShellText> ShellEvaluator::transformed(const ShellText& value, char how) {
+  const std::string& text = value.text;
+  const bool ascii = std::ranges::all_of(text, [](unsigned char c) { return c < 0x80; });
+  ShellText out = value;
+  switch (how) {
+    case 'Q':
+      if (auto quoted = quoted_for_shell(text)) return ShellText{std::move(*quoted)};
+      return std::nullopt;
+    case 'E':
+      return text.find('\\') == std::string::npos ? std::optional(std::move(out)) : std::nullopt;
+    case 'P':
+      return text.find_first_of("\\$`!") == std::string::npos ? std::optional(std::move(out)) : std::nullopt;
+    case 'U':
+    case 'u':
+    case 'L':
+      if (!ascii) return std::nullopt;
+      for (char& c : out.text) {
+        c = static_cast<char>(how == 'L' ? std::tolower(static_cast<unsigned char>(c))
+                                         : std::toupper(static_cast<unsigned char>(c)));
+        if (how == 'u') break;
+      }
+      return out;
+    default:
+      return std::nullopt;
+  }
+}
+
 // ${NAME##pattern}, ${NAME/pattern/text}, ${NAME,,} and their kin; none where that is not followed.
 std::optional<ShellText> ShellEvaluator::changed(const ShellText& value, const Part& part) {
   if (auto own = part_of_own_name(value, part)) return own;
   if (!value.unknowns.empty()) return value;  // why it is not known is the answer
   if (value.text.size() > limits::kMatchedBytes) return std::nullopt;
   if (part.op[0] == '/') return replaced(value, part);
+  if (part.op[0] == '@') return transformed(value, part.op[1]);
   if (part.op[0] != ',' && part.op[0] != '^') return trimmed(value, part);
   if (!part.argument.empty()) return std::nullopt;
   ShellText out = value;

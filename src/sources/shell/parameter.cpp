@@ -20,6 +20,17 @@ bool is_written_empty(const Parts& parts) {
                              [](const Part& part) { return part.kind == Part::Kind::kText && part.begin == part.end; });
 }
 
+// Whether variables that bash, or a session, sets by itself may begin so.
+bool is_of_shell(std::string_view front) {
+  constexpr auto kNames = std::to_array<std::string_view>(
+      {"BASH",    "COLUMNS", "COMP",  "DBUS",       "DIRSTACK", "EPOCH", "EUID",    "FUNCNAME", "GROUPS",   "HIST",
+       "HOME",    "HOST",    "IFS",   "LANG",       "LC_",      "LINE",  "LOGNAME", "MACHTYPE", "MAIL",     "OLDPWD",
+       "OPT",     "OSTYPE",  "PATH",  "PIPESTATUS", "PPID",     "PS",    "PWD",     "RANDOM",   "READLINE", "REPLY",
+       "SECONDS", "SHELL",   "SHLVL", "SRANDOM",    "SSH_",     "TERM",  "TZ",      "UID",      "USER",     "XDG_"});
+  return std::ranges::any_of(kNames,
+                             [&](std::string_view name) { return name.starts_with(front) || front.starts_with(name); });
+}
+
 std::size_t words_in(std::string_view text) {
   std::size_t count = 0;
   bool inside = false;
@@ -44,7 +55,8 @@ class ShellEvaluator::Parameter {
         all_(shell.text_.script->text.substr(part.begin, part.end - part.begin)),
         every_(part.name == "@" || part.name == "*" || part.subscript == "@" || part.subscript == "*"),
         slices_(part.op.size() > 1 && part.op[0] == ':' && std::string_view("-=?+").find(part.op[1]) > 3),
-        changes_(!part.op.empty() && std::string_view("#%/,^").find(part.op[0]) != std::string_view::npos) {}
+        changes_((!part.op.empty() && std::string_view("#%/,^").find(part.op[0]) != std::string_view::npos) ||
+                 (part.op.size() == 2 && part.op[0] == '@')) {}
 
   void expand() {
     if (const auto given = shell_.start_.given.find(all_); given != shell_.start_.given.end())
@@ -55,6 +67,7 @@ class ShellEvaluator::Parameter {
       shell_.spend(how_many());
       if (const auto keys = shell_.keys_of(part_.name)) return put_all(*keys);
     }
+    if (part_.prefix == '!' && (part_.op == "*" || part_.op == "@")) return expand_names();
     const bool asks = part_.op == ":-" || part_.op == "-" || part_.op == "+" || part_.op == ":+";
     if (part_.op == "?unclear" || (every_ && (!asks || part_.prefix == '!'))) return not_understood();
     if (!(every_ ? find_first() : find_one())) return;
@@ -130,6 +143,26 @@ class ShellEvaluator::Parameter {
     const ShellText made = plain ? shell_.expand_text(part_.argument) : ShellText{};
     const bool known = plain && made.unknowns.empty();
     shell_.take_default(name, known ? made.text : all_.substr(from, all_.size() - from - 1), origin_);
+  }
+
+  // ${!TP_*}: the names that are set and begin so. What else the environment holds is not known, and told.
+  void expand_names() {
+    const ShellState& state = shell_.state_;
+    if (state.others || is_of_shell(part_.name)) return not_understood();
+    Texts out;
+    std::string all;
+    for (auto it = state.variables.lower_bound(part_.name);
+         it != state.variables.end() && it->first.starts_with(part_.name); ++it) {
+      if (!it->second.value) continue;
+      const ShellText& text = it->second.value->text;
+      if (!it->second.value->is_array && !text.unknowns.empty() && text.text.size() == 1)
+        return not_understood();  // set?
+      out.push_back({it->first});
+      all += (all.empty() ? "" : " ") + it->first;
+    }
+    if (!shell_.spend(out.size() + 1)) return;
+    if (!shell_.start_.is_here) shell_.take_default(all_, all, origin_);
+    shell_.insert_all(out, part_, part_.op == "@", out_);
   }
 
   // --- several values ---
@@ -346,8 +379,23 @@ class ShellEvaluator::Parameter {
   // ${NAME#…}, ${NAME/…}, ${NAME,}
   void expand_change() {
     if (!value_) return unknown(fmt::format("{}; or with {}", why_not_set(), how_to_set(all_)));
+    if (part_.op == "@A" || part_.op == "@a") return describe();
     const auto text = shell_.changed(*value_, part_);
     text ? put(*text) : not_understood();
+  }
+
+  // ${NAME@A}, which sets it anew, and ${NAME@a}, of one that is no array and has no attribute but being exported.
+  void describe() {
+    const auto variable = shell_.state_.variables.find(part_.name);
+    const bool known = variable != shell_.state_.variables.end() && variable->second.value &&
+                       !variable->second.value->is_array && variable->second.attribute.empty() &&
+                       part_.subscript.empty() && value_->unknowns.empty();
+    if (!known) return not_understood();
+    const bool exported = variable->second.exported;
+    if (part_.op == "@a") return put({exported ? "x" : ""});
+    const auto quoted = quoted_for_shell(value_->text);
+    if (!quoted) return not_understood();
+    put({fmt::format("{}{}={}", exported ? "declare -x " : "", part_.name, *quoted)});
   }
 
   ShellEvaluator& shell_;
