@@ -107,7 +107,7 @@ TEST(Shell, WhatABranchOrALoopAssignsIsUnknown) {
       {"a ${A: -2}", "a|?", "the variable A is not set"},
       {"A=abcdef; a ${A: -2} ${A:0:-2} ${A: -9} ${A:${#A}-1}", "a|ef|abcd|f", ""},
       {"A=ab; a ${A:0:-3}", "a|?", "not understood"},
-      {"for ((;;)); do A=x; done; a $A", "a|?", "A depends on a loop at line 1"},
+      {"for ((; x;)); do A=x; done; a $A", "a|?", "A depends on a loop at line 1"},
       {"A=(x y); if x; then A+=(z); fi; A+=(w); a \"${A[@]}\"", "a|x|y|?|w", "A depends on a branch"},
       {"A=(x y); if x; then A+=(z); fi; a ${#A[@]} ${A[1]} ${A[2]} \"${A[@]:1}\"", "a|?|y|?|?",
        "A depends on a branch"},

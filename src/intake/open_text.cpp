@@ -337,8 +337,13 @@ bool is_own_sentence(std::string_view part) {
   if (part.starts_with(kAs) && calls != std::string_view::npos)
     return is_of_plain_names(part.substr(kAs.size(), calls - kAs.size())) &&
            is_of_plain_names(part.substr(calls + kCalls.size()));
-  constexpr std::array<std::array<std::string_view, 2>, 6> kSentences = {
+  constexpr std::array<std::array<std::string_view, 2>, 11> kSentences = {
       {{"in ", ", which nothing here calls"},
+       {"where what has no end is stopped", ""},
+       {"unless the loop at line ", " runs, which has no end"},
+       {"unless ", " runs, which has no end"},
+       {"unless ", " calls itself without an end"},
+       {"as ", " starts it, in each of its processes"},
        {"where ", " is called"},
        {"where what ", " is handed to calls it"},
        {"where ", ", which the script writes, is started"},

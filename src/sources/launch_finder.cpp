@@ -760,10 +760,12 @@ void LaunchFinder::tell_what_is_left() {
   int line = 0;
   for (const std::size_t at : trail_.left(text_)) {
     if (place(at).line == std::exchange(line, place(at).line)) continue;
-    notes_.push_back({"SH004",
-                      "a launch is named here and not looked at: nothing that is followed runs it (a function that "
-                      "nobody calls, a branch that is not taken, a text for another program)",
-                      at});
+    notes_.push_back(
+        {"SH004",
+         "a launch is named here and not looked at: nothing that is followed runs it (a function that "
+         "nobody calls, a branch that is not taken, what stands behind an exit or a loop without an end, a "
+         "text for another program)",
+         at});
   }
 }
 

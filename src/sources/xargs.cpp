@@ -51,6 +51,14 @@ std::optional<std::size_t> count_of(const std::string& value) {
   return out && *out > 0 ? std::optional(static_cast<std::size_t>(*out)) : std::nullopt;
 }
 
+// A sign as it is, or as C escapes it.
+std::optional<char> delimiter_of(std::string_view value) {
+  if (value == "\\n") return '\n';
+  if (value == "\\t") return '\t';
+  if (value == "\\0") return '\0';
+  return value.size() == 1 ? std::optional(value[0]) : std::nullopt;
+}
+
 // Of -I, -L and -n the last holds, but for -n 1 behind -I.
 void take(Options& out, char letter, const std::string& value) {
   const bool alone = letter == 'n' && value == "1" && !out.replaced.empty();
@@ -78,8 +86,8 @@ void take(Options& out, char letter, const std::string& value) {
       out.replaced = value.empty() ? "{}" : value;
       break;
     case 'd':
-      out.followed = out.followed && (value.size() == 1 || value == "\\n");
-      if (out.followed) out.delimiter = value == "\\n" ? '\n' : value[0];
+      out.delimiter = delimiter_of(value);
+      out.followed = out.followed && out.delimiter.has_value();
       break;
     case 'l':
       out.lines_each = value.empty() ? 1 : count_of(value).value_or(0);

@@ -97,9 +97,9 @@ std::string ShellEvaluator::depends(const std::string& name, std::string_view wh
 Result<bool> ShellEvaluator::run() {
   if (budget_.depth >= limits::kShellCalls) return failure("shells are nested too deep in this command");
   run_whole(*text_.script, start_.own_file, start_.stands_in);
-  if (on_exit_ && !state_.replaced && !error_) {
+  if (on_exit_ && (!state_.replaced || state_.stays) && !error_) {
+    when_ = state_.stays ? "where what has no end is stopped" : "as the script ends";
     state_.ended = false;
-    when_ = "as the script ends";
     run_text(ShellText(*on_exit_));
   }
   tell_written();
@@ -148,6 +148,7 @@ void ShellEvaluator::run_parsed(const ShellText& text, Text around) {
     if (!node) break;
     const std::size_t left_open = std::exchange(budget_.open_words, budget_.depth > 1 ? parser.words() : 0);
     run_node(*node);
+    if (state_.stays && muted_ == 0) tell_what_is_not_reached(*node);
     budget_.open_words = left_open;
   }
   text_ = before;
@@ -264,8 +265,9 @@ Status ShellEvaluator::run_kind(const Node& node) {
       return node.negated ? opposite(status) : status;
     }
     case Node::Kind::kSubshell:
-      if (const Status status = run_apart(*node.children.front(), when_); node.name.empty()) return status;
-      return Status::kUnknown;  // a coproc, which runs beside this
+      if (node.name.empty()) return run_apart(*node.children.front(), when_, Waits::kYes);
+      run_apart(*node.children.front(), when_);  // a coproc, which runs beside this
+      return Status::kUnknown;
     case Node::Kind::kIf:
       return run_if(node);
     case Node::Kind::kWhile:
@@ -325,7 +327,7 @@ Status ShellEvaluator::run_pipeline(const Node& node) {
     if (last || printing_ == nullptr) {
       piped_ = std::move(input);
       const bool outer_pipes = std::exchange(pipes_on_, pipes_on_ || !last);
-      here = last && last_pipe_ ? run_node(*child) : run_apart(*child, when_);
+      here = last && last_pipe_ ? run_node(*child) : run_apart(*child, when_, last ? Waits::kYes : Waits::kNo);
       pipes_on_ = outer_pipes;
     }
     meet(here, last);
@@ -337,7 +339,7 @@ Status ShellEvaluator::run_pipeline(const Node& node) {
 }
 
 // In a shell of its own: what it changes is lost.
-Status ShellEvaluator::run_apart(const Node& node, std::string when) {
+Status ShellEvaluator::run_apart(const Node& node, std::string when, Waits waits) {
   spend(state_.size());
   const ShellState before = state_;
   const std::string outer_when = std::exchange(when_, std::move(when));
@@ -351,7 +353,12 @@ Status ShellEvaluator::run_apart(const Node& node, std::string when) {
   unset_now_ = std::move(outer_unset);
   on_error_ = std::move(outer_trap);
   when_ = outer_when;
+  const std::string stays = state_.stays && waits == Waits::kYes ? state_.end : std::string();
   state_ = before;
+  if (stays.empty()) return status;
+  state_.end = stays;
+  state_.end_depth = 0;
+  state_.ended = state_.replaced = state_.stays = true;
   return status;
 }
 
@@ -762,6 +769,51 @@ std::vector<ShellWord> ShellEvaluator::nothing_in(const Word& word) {
   return quoted ? std::vector{std::move(out)} : std::vector<ShellWord>{};
 }
 
+// A loop whose condition is written as one that always holds, and in which nothing stands that leaves it.
+bool ShellEvaluator::has_no_end(const Node& node) const {
+  std::string_view condition = ";";  // of for ((…;;…))
+  if (node.kind == Node::Kind::kWhile) {
+    condition = loop_text(node).substr(std::string_view("while").size());
+    condition = condition.substr(0, condition.find_first_of(";\n"));
+    condition.remove_prefix(std::min(condition.find_first_not_of(" \t"), condition.size()));
+    condition = condition.substr(0, condition.find_last_not_of(" \t\r") + 1);
+  }
+  constexpr std::array<std::string_view, 10> kHolds = {"true",       ":",     "[ 1 ]",   "[ true ]", "[[ 1 ]]",
+                                                       "[[ true ]]", "((1))", "(( 1 ))", "[ : ]",    ";"};
+  constexpr std::array<std::string_view, 3> kFails = {"false", "((0))", "(( 0 ))"};
+  const bool until = node.name == "until" && node.kind == Node::Kind::kWhile;
+  const bool always = until ? std::ranges::find(kFails, condition) != kFails.end()
+                            : std::ranges::find(kHolds, condition) != kHolds.end();
+  const std::string_view body = loop_text(node);
+  const auto names = [&](std::string_view word) { return body.find(word) != std::string_view::npos; };
+  return always && !names("break") && !names("return") && !names("eval") && !names("source ") && !names(". ") &&
+         !state_.functions.contains(std::string(condition)) && !aliases_.contains(std::string(condition));
+}
+
+// Nothing behind this runs, nor does a trap.
+void ShellEvaluator::stay(const std::string& what) {
+  if (error_ || state_.ended) return;
+  if (printing_ != nullptr) printing_->known = false;
+  for (Loop& loop : loops_) loop.unclear = loop.unclear || undecided_ > loop.undecided;
+  state_.end = fmt::format("unless {} runs, which has no end", what);
+  state_.end_depth = 0;
+  state_.ended = state_.replaced = state_.stays = true;
+  state_.fails.reset();
+}
+
+// A launch behind the node that the text stays in.
+void ShellEvaluator::tell_what_is_not_reached(const Node& node) {
+  const std::string& script = text_.script->text;
+  const std::size_t from = std::min(std::max(node.begin, node.end), script.size());
+  if (script.find("sglang", from) == std::string::npos) return;
+  spend(script.size() - from);
+  std::string what = state_.end;
+  constexpr std::string_view kUnless = "unless ";
+  if (what.starts_with(kUnless)) what.erase(0, kUnless.size());
+  note("SH004", fmt::format("what stands behind this does not run: {}", what), outer(node.begin));
+  if (start_.trail != nullptr && state_.defaults == nullptr) start_.trail->told(slice_placed(from, script.size()));
+}
+
 Status ShellEvaluator::run_while(const Node& node) {
   // Through the arguments: which come in what turn is not known, nor how many there are.
   bool shifts = !state_.arguments_known && loop_text(node).find("shift") != std::string_view::npos;
@@ -769,13 +821,15 @@ Status ShellEvaluator::run_while(const Node& node) {
     const Taking taking(*this, printing_ != nullptr);
     shifts = !take_no_arguments(outer(node.begin));
   }
-  if (!shifts && follow_while(node)) return Status::kUnknown;
+  const bool no_end = has_no_end(node);
+  if (!no_end && !shifts && follow_while(node)) return Status::kUnknown;
   shifting_ += shifts ? 1 : 0;
   run_unknown_loop(node, "a loop", [&] {
     run_node(*node.children[0]);
     run_node(*node.children[1]);
   });
   shifting_ -= shifts ? 1 : 0;
+  if (no_end) stay(fmt::format("the loop at line {}", line_of(outer(node.begin))));
   return Status::kUnknown;
 }
 
@@ -903,7 +957,9 @@ Status ShellEvaluator::run_math_loop(const Node& node) {
     if (text.text.find_first_not_of(" \t\n") == std::string::npos) return when_empty;
     return computed(text, why);
   };
-  bool known = reads;
+  const bool has_condition = !reads || node.name.find_first_not_of(" \t", first + 1) != second;
+  const bool no_end = !has_condition && has_no_end(node);
+  bool known = reads && !no_end;
   const ShellState before = state_;
   std::size_t turns = 0;
   if (known) {  // once without a word, to see whether it ends
@@ -923,6 +979,7 @@ Status ShellEvaluator::run_math_loop(const Node& node) {
   if (!known || error_) {
     forget_math(node.name, outer(node.begin), {});
     run_unknown_loop(node, "a loop", [&] { run_node(*node.children.front()); });
+    if (no_end) stay(fmt::format("the loop at line {}", line_of(outer(node.begin))));
     return Status::kUnknown;
   }
   part(0, first, 1);
@@ -948,14 +1005,16 @@ Status ShellEvaluator::run_function(const NodePtr& body, const std::vector<Shell
   const bool of_start = std::exchange(state_.arguments_of_start, state_.arguments_of_start && !arguments_known);
   const std::size_t outer_sure = std::exchange(state_.sure_arguments, sure);
   for (std::size_t i = 1; i < words.size(); ++i) state_.arguments.push_back(words[i]);
+  const bool for_ever = calls_itself_for_ever(body, words.front().text);
   locals_.emplace_back();
   returns_.emplace_back();
   const Text before = text_;
   if (const auto it = bodies_.find(body.get()); it != bodies_.end()) text_ = it->second;
   const std::size_t at = outer(body->begin);
-  Status status = run_node(*body);
+  Status status = for_ever ? Status::kUnknown : run_node(*body);
   text_ = before;
   status = meet_returns(status, at);
+  calls_.pop_back();
   put_back(locals_.back());
   locals_.pop_back();
   loops_ = std::move(outer_loops);
@@ -965,6 +1024,31 @@ Status ShellEvaluator::run_function(const NodePtr& body, const std::vector<Shell
   state_.sure_arguments = outer_sure;
   --budget_.depth;
   return status;
+}
+
+// Whether a function calls itself as it was called, which bash follows until its stack is full: that ends it.
+bool ShellEvaluator::calls_itself_for_ever(const NodePtr& body, std::string_view name) {
+  const auto same =
+      std::find_if(calls_.rbegin(), calls_.rend(), [&](const Call& one) { return one.body == body.get(); });
+  Call now{body.get(), undecided_};
+  if (same != calls_.rend()) {
+    spend(state_.size());
+    now.state = state_;
+  }
+  const std::size_t inside = static_cast<std::size_t>(same - calls_.rbegin());
+  const bool returns = std::any_of(
+      returns_.rbegin(), returns_.rbegin() + static_cast<std::ptrdiff_t>(std::min(inside + 1, returns_.size())),
+      [](const auto& left) { return !left.empty(); });
+  const bool for_ever =
+      now.state && same->state && same->undecided == undecided_ && !returns && !input_ && state_.is_like(*same->state);
+  calls_.push_back(std::move(now));
+  if (!for_ever) return false;
+  if (printing_ != nullptr) printing_->known = false;
+  state_.end = fmt::format("unless {} calls itself without an end", name);
+  state_.end_depth = 0;
+  state_.ended = state_.replaced = true;
+  state_.fails = true;
+  return true;
 }
 
 // Where what `return` left meets what ran to its end.
@@ -1260,6 +1344,13 @@ std::string_view without_service(std::string_view name) {
   return name;
 }
 
+// `sleep infinity`, `tail -f /dev/null`
+bool never_ends(const std::vector<ShellWord>& words) {
+  const auto is = [&](std::size_t i, std::string_view text) { return words[i].text == text; };
+  if (words.size() == 2) return is(0, "sleep") && (is(1, "infinity") || is(1, "inf"));
+  return words.size() == 3 && is(0, "tail") && (is(1, "-f") || is(1, "-F")) && is(2, "/dev/null");
+}
+
 bool has_word(const std::vector<ShellWord>& words, std::string_view text) {
   return std::any_of(words.begin(), words.end(), [&](const ShellWord& word) { return word.text == text; });
 }
@@ -1478,7 +1569,9 @@ Status ShellEvaluator::run_words(ShellCommand& command, const Node& node, const 
     state_.fails.reset();
     return Status::kUnknown;
   }
-  return emit(command);
+  const Status status = emit(command);
+  if (never_ends(command.words)) stay(name);
+  return status;
 }
 
 Status ShellEvaluator::run_own_function(const NodePtr& body, const Node& node, const ShellCommand& command) {

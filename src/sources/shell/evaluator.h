@@ -142,11 +142,16 @@ class ShellEvaluator {
   Status meet_returns(Status status, std::size_t at);
   Status run_pipeline(const Node& node);
   bool follow_while(const Node& node);
+  [[nodiscard]] bool has_no_end(const Node& node) const;
+  void stay(const std::string& what);
+  void tell_what_is_not_reached(const Node& node);
+  bool calls_itself_for_ever(const NodePtr& body, std::string_view name);
   bool follow_for(const Node& node, const std::vector<ShellWord>& words, bool dry);
   [[nodiscard]] std::string_view loop_text(const Node& node) const;
   bool ends_loop();
   void leave_loops(const std::vector<ShellWord>& words, bool goes_on);
-  Status run_apart(const Node& node, std::string when);
+  enum class Waits { kNo, kYes };  // whether the shell goes on when it has ended
+  Status run_apart(const Node& node, std::string when, Waits waits = Waits::kNo);
   Status run_math(const ShellText& expression, std::size_t at);
   Status run_math_loop(const Node& node);
   void forget_math(std::string_view expression, std::size_t at, const std::string& why);
@@ -216,12 +221,12 @@ class ShellEvaluator {
   [[nodiscard]] std::optional<ShellText> scalar(const std::string& name, const std::string& subscript) const;
   std::optional<ShellText> changed(const ShellText& value, const Part& part);
   std::optional<ShellText> trimmed(const ShellText& value, const Part& part);
+  static std::optional<ShellText> transformed(const ShellText& value, char how);
   // From where and how many, of the values or signs `${NAME:2:3}` is asked of; none where that is not known.
   struct SliceBounds {
     std::size_t from;
     std::size_t to;
   };
-  static std::optional<ShellText> transformed(const ShellText& value, char how);
   std::optional<SliceBounds> slice_bounds(const Part& part, std::size_t size, bool negative_length);
   std::optional<ShellText> replaced(const ShellText& value, const Part& part);
   std::optional<ShellText> replaced_by_pattern(const ShellText& value, const std::string& pattern,
@@ -347,6 +352,12 @@ class ShellEvaluator {
   std::vector<std::set<std::string>*> written_;                          // names that loops being followed assign
   std::vector<std::vector<SavedVariable>> locals_;                       // to put back when a function ends
   std::vector<std::vector<ShellState>> returns_;                         // of functions that run
+  struct Call {
+    const Node* body;
+    int undecided;
+    std::optional<ShellState> state = {};  // that it found, where it is not the first of this function
+  };
+  std::vector<Call> calls_;                        // of functions that run
   std::vector<std::shared_ptr<const void>> kept_;  // texts and syntax that functions still point into
   std::map<const Node*, Text> bodies_;             // where functions were defined
   std::optional<FileLines> stands_in_;             // of the command that runs, where that is another file

@@ -83,6 +83,16 @@ std::optional<ShellValue> shared_front(const ShellValue& a, const ShellValue& b,
 
 }  // namespace
 
+bool ShellState::is_like(const ShellState& other) const {
+  const auto same = [](const auto& a, const auto& b) {
+    const bool value =
+        a.second.value == b.second.value || (a.second.value && b.second.value && *a.second.value == *b.second.value);
+    return a.first == b.first && value && a.second.exported == b.second.exported;
+  };
+  return std::ranges::equal(variables, other.variables, same) && may_end == other.may_end &&
+         std::ranges::equal(arguments, other.arguments, same_text) && arguments_known == other.arguments_known;
+}
+
 ShellState joined(const ShellState& a, const ShellState& b,
                   const std::function<std::string(const std::string&)>& message, std::size_t offset) {
   if (a.ended || b.ended) {

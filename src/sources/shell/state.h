@@ -61,6 +61,7 @@ struct ShellState {
   std::vector<std::pair<bool, std::optional<ShellText>>> pushed = {};  // pushd: both of them, before it
   bool ended = false;                                     // nothing behind runs: exit, exec, return, break, continue
   bool replaced = false;                                  // by exec: no trap runs
+  bool stays = false;                                     // it ended in what never comes to an end
   int leaves = 0;                                         // so many loops: break N, continue N
   bool goes_on = false;                                   // continue
   std::optional<bool> fails = {};                         // what return said
@@ -79,6 +80,8 @@ struct ShellState {
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] const ShellValue* find(const std::string& name) const;
   void set(const std::string& name, ShellValue value);
+  // That commands which this one knows would do the same in the other.
+  [[nodiscard]] bool is_like(const ShellState& other) const;
   // What a turn that left `turn` behind, and that may not have run, leaves of this beside its variables.
   [[nodiscard]] ShellState after_a_turn(const ShellState& turn) const;
 };
