@@ -359,7 +359,7 @@ Val Follower::call_native(const std::string& name, const Object& callee, Argumen
     }
     if (auto out = file_method(name, self, a)) return *out;
     if (auto out = ipython(name, a)) return *out;
-    if (name == "ray.options") return callee.bound[0];
+    if (name == "ray.options") return ray_options(callee.bound[0], a);
     if (auto out = server_args_call(name, callee, a)) return *out;
     if (auto out = start_sh(name, callee, a)) return *out;
     if (auto out = parser_call(name, callee, a)) return *out;

@@ -28,13 +28,39 @@ constexpr std::size_t kFileSteps = 200;  // to look for a file
 
 }  // namespace
 
+// A command of click itself; one of typer's stays the function that it is.
+static bool is_of_click(const Object& function) {
+  return function.altered.starts_with("click.command") || function.altered.starts_with("command");
+}
+
+// A command of click that is called: with the words of this program, unless it is handed others. It ends the program.
+Val Follower::call_command(const Val& callee, bool plain, Arguments& a) {
+  const Val* stands_alone = a.key("standalone_mode");
+  Val out;
+  if (plain) {
+    out = run_as_command(callee, a);
+  } else {
+    Arguments others;
+    others.at = a.at;
+    others.end = a.end;
+    others.call = a.call;
+    others.more = {unknown("the words that it is handed are not followed", a.at, true)};
+    out = call_function(callee.object, others);
+  }
+  if (stands_alone == nullptr || truth(*stands_alone) == std::optional(true))
+    throw Thrown{instance("SystemExit"), a.at};
+  return out;
+}
+
 Val Follower::call(const Val& callee, Arguments& a) {
   spend(2);
   switch (callee.kind) {
     case Kind::kFunction: {
       const bool plain = a.values.empty() && a.more.empty() &&
                          std::ranges::all_of(a.keys, [](const auto& key) { return key.first == "standalone_mode"; });
-      if (plain && is_command(*callee.object) && callee.object->bound.empty()) return run_as_command(callee, a);
+      const bool command = is_command(*callee.object) && callee.object->bound.empty();
+      if (command && is_of_click(*callee.object)) return call_command(callee, plain, a);
+      if (command && plain) return run_as_command(callee, a);
       a.values.insert(a.values.begin(), callee.object->bound.begin(), callee.object->bound.end());
       for (const auto& [name, v] : callee.object->keys) {
         if (!name.starts_with('=') && a.key(name) == nullptr) a.keys.emplace_back(name, v);
@@ -176,12 +202,19 @@ Val Follower::body_value(Object* function, Object* locals, Object* owner) {
   return list_of(std::move(yielded));
 }
 
+// A function that workers of Ray run, or a class whose instances are there.
+static bool is_of_ray(const Object& type) {
+  return type.altered.starts_with("ray.remote") || type.altered.starts_with("serve.deployment");
+}
+
 Val Follower::call_function(Object* function, Arguments& a) {
   Object* original = function->bases.empty() ? function : function->bases[0];
   original->called = true;
   if (calls_ >= limits::kProgramCalls) {
     ++doubts_;
     for (const Val& v : a.values) handed_over(v, function->name, a.at);
+    const std::string why = fmt::format("unless {} calls itself without an end", original->name);
+    if (std::ranges::find(endings_, why) == endings_.end()) endings_.push_back(why);
     return unknown(fmt::format("{} calls itself deeper than is followed", function->name), a.at);
   }
   Object* locals = make();
@@ -195,12 +228,19 @@ Val Follower::call_function(Object* function, Arguments& a) {
     conditions_.push_back(
         fmt::format("as @{} calls {}", original->altered.substr(0, original->altered.find('(')), original->name));
   const std::size_t depth = conditions_.size();
+  const bool rays = is_of_ray(*original);
+  const bool of_actor = !a.values.empty() && a.values[0].is(Kind::kInstance) && a.values[0].object->of != nullptr &&
+                        is_of_ray(*a.values[0].object->of);
+  const auto follow = [&] { return body_value(original, locals, original); };
   try {
-    Val out = body_value(original, locals, original);
+    Val out = of_actor ? in_worker(a.values[0].object, follow, a.at)
+              : rays   ? in_worker(ray_variables_.contains(function) ? function : original, follow, a.at)
+                       : follow();
     conditions_.resize(depth - (unclear ? 1 : 0));
     return out;
   } catch (const Thrown&) {
     conditions_.resize(depth - (unclear ? 1 : 0));
+    if (rays || of_actor) return unknown("what a worker of Ray gives is not known here", a.at);  // it ends alone
     throw;
   }
 }
@@ -230,6 +270,8 @@ Val Follower::instantiate(Object* type, Arguments& a) {
   Val self = {.kind = Kind::kInstance, .object = make()};
   self.object->of = type;
   self.object->name = type->name;
+  if (const auto own = ray_variables_.find(type); own != ray_variables_.end())
+    ray_variables_[self.object] = own->second;
   bool open = false;
   for (const Object* base : type->bases) {
     if (!base->name.ends_with("Enum") || a.values.size() != 1) continue;

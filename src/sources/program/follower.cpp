@@ -453,6 +453,36 @@ bool Follower::turn(const Flow& body, Flow& out, std::vector<Left>& broken) {
   return now.on;
 }
 
+namespace {
+
+// Whether a `break` in it leaves the loop around it.
+bool breaks(const Block& block) {
+  return std::ranges::any_of(block, [](const Stmt* one) {
+    const bool loop = one->kind == Stmt::Kind::kWhile || one->kind == Stmt::Kind::kFor;
+    if (one->kind == Stmt::Kind::kFunction || one->kind == Stmt::Kind::kClass) return false;
+    return one->kind == Stmt::Kind::kBreak || (!loop && breaks(one->body)) || breaks(one->other) || breaks(one->last) ||
+           std::ranges::any_of(one->handlers, [](const Handler& handler) { return breaks(handler.body); });
+  });
+}
+
+}  // namespace
+
+// Whether what stands behind a loop that has no end may run: what yields or awaits gives way to others, and what fails
+// in it may be met.
+bool Follower::goes_on_behind(const Stmt& loop) {
+  const std::string_view text = source_.text.substr(loop.begin, loop.end - std::min(loop.begin, loop.end));
+  if (yields_ != nullptr || text.find("await") != std::string_view::npos) return true;
+  const std::string what = fmt::format("the loop at line {} runs, which has no end", line(loop.begin));
+  if (tries_ > apart_) {
+    if (endings_.size() < kMostEndings) endings_.push_back("unless " + what);
+    return true;
+  }
+  const bool hides_more = source_.text.find("sglang", std::min(loop.end, source_.text.size())) != std::string::npos;
+  if (quiet_ == 0 && locals_ == globals_ && hides_more)
+    finder_.note({"SH004", "what stands behind this does not run: " + what, loop.begin});
+  return false;
+}
+
 Follower::Flow Follower::while_statement(const Stmt& one) {
   const bool endless = one.value->kind == Expr::Kind::kConstant || one.value->kind == Expr::Kind::kNumber;
   Flow out;
@@ -470,7 +500,7 @@ Follower::Flow Follower::while_statement(const Stmt& one) {
     const bool unclear = !test || !broken.empty() || turns >= (endless ? 3 : limits::kProgramTurns);
     if (unclear) {
       Flow rest = unknown_loop(one, [&] { (void)value(*one.value); });
-      if (endless && broken.empty() && rest.left.empty()) rest.on = true;
+      if (endless && !breaks(one.body)) out.on = goes_on_behind(one);
       std::move(rest.left.begin(), rest.left.end(), std::back_inserter(out.left));
       break;
     }
@@ -821,6 +851,8 @@ Val Follower::decorated(const Stmt& one, Val v) {
     } else if (v.object != nullptr) {
       const bool rays = name == "ray.remote" || name == "ray.serve.deployment";  // whatever it is imported as
       v.object->altered = rays ? (name == "ray.remote" ? name : "serve.deployment") : shown((*it)->begin, (*it)->end);
+      const auto variables = rays ? ray_variables_.find(decorator.object) : ray_variables_.end();
+      if (variables != ray_variables_.end()) ray_variables_[v.object] = variables->second;
       if (v.is(Val::Kind::kClass) && !only_wraps(v.object->altered))
         lose(v.object, fmt::format("@{} may change {}", v.object->altered, v.object->name), one.begin);
     }

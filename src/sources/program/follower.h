@@ -96,6 +96,7 @@ class Follower {
   void remove_item(const Expr& target);
   Flow if_statement(const Stmt& one);
   Flow while_statement(const Stmt& one);
+  bool goes_on_behind(const Stmt& loop);
   Flow for_statement(const Stmt& one);
   Flow unknown_loop(const Stmt& one, const std::function<void()>& begin);
   bool turn(const Flow& body, Flow& out, std::vector<Left>& broken);
@@ -184,6 +185,7 @@ class Follower {
   // --- calls (calls.cpp, methods.cpp, libraries.cpp) ---
   Val call(const Val& callee, Arguments& arguments);
   Val call_function(Object* function, Arguments& arguments);
+  Val call_command(const Val& callee, bool plain, Arguments& arguments);
   void bind_parameters(const std::vector<Parameter>& parameters, Arguments& arguments, Object* function,
                        Object* locals);
   Val body_value(Object* function, Object* locals, Object* frame_owner);
@@ -234,9 +236,27 @@ class Follower {
   std::optional<Val> json(const std::string& name, Arguments& a);
   bool json_text(const Val& v, bool compact, ShellText& out, std::size_t at, int depth);
   std::optional<Val> iteration(const std::string& name, Arguments& a);
+  Val quoted_for_shell(const Val& v, std::size_t at);
+  std::optional<Val> shell_words(const std::string& name, Arguments& a);
+  std::optional<Val> copied(const std::string& name, Arguments& a);
+  Val given_more(const Val& function);
+  std::optional<Val> partial(const std::string& name, Arguments& a);
+  std::optional<Val> awaited(const std::string& name, Arguments& a);
+  std::optional<Val> dataclass_call(const std::string& name, Arguments& a);
+  std::optional<Val> container_call(const std::string& name, Arguments& a);
+  std::optional<Val> dedented(const std::string& name, Arguments& a);
+  std::optional<Val> path_call(const std::string& name, Arguments& a);
+  std::optional<Val> environment_call(const std::string& name, Arguments& a);
+  using Keywords = std::vector<std::pair<std::string, Val>>;
+  std::optional<Val> ray_variables(const Keywords& keys, std::size_t at);
+  void give_ray_variables(const Object* to, const Keywords& keys, std::size_t at);
+  Val ray_options(const Val& of, const Arguments& a);
+  Val in_worker(const Object* of, const std::function<Val()>& run, std::size_t at);
+  std::optional<Val> ray(const std::string& name, const Object& callee, Arguments& a);
   std::optional<Val> workers(const std::string& name, const Object& callee, Arguments& a);
   Val worker(const std::string& name, const Arguments& a);
   void run_worker(const Object& worker, const Arguments& a);
+  void run_apart(const Val& function, Arguments& a);
   [[nodiscard]] Arguments arguments_in(const Val* args, const Val* keys, const Arguments& a);
   Val replaced(const Val& object, Arguments& a);
   Val fields_of(const Val& object, std::size_t at);
@@ -255,6 +275,7 @@ class Follower {
     std::size_t at;              // the call
     std::size_t next = 0;        // of the words
     std::size_t positional = 0;  // so many are read
+    bool behind_option = false;  // and its values
     std::map<std::string, Val> values = {};
   };
   bool read_joined(const Object* record, const ShellText& value, WordsRead& read);
@@ -264,6 +285,8 @@ class Follower {
                                                        std::size_t at);
   static void take_values(Object& options, const std::map<std::string, Val>& values);
   Val click_default(const Object& option, const std::string& name, std::size_t at);
+  Val as_click_reads(const Val& given, std::string_view type, const Val& not_known, std::size_t at);
+  void set_default(Object* parser, const std::string& name, const Val& v, std::size_t at);
   void take_click_option(Object* function, const Object& option, std::size_t at);
   static bool is_command(const Object& function);
   void add_option(Object* parser, Arguments& a);
@@ -277,7 +300,7 @@ class Follower {
   void note_written(const Val& v, int depth = 0);
   std::string place_of(const Val& v, std::size_t at);
   std::optional<std::string> file_text(const Val& v, std::size_t at);
-  Val value_of_json(const Value& v, std::size_t at);
+  Val value_of_json(const Value& v, std::size_t at, std::string_view none_is = {});
   Val value_of_yaml(const python::YamlObject& v, std::size_t at, int depth);
   std::optional<Val> parsed(const std::string& text, std::string_view language, std::size_t at);
   std::optional<Val> loaded(const std::string& name, Arguments& a);
@@ -403,8 +426,11 @@ class Follower {
   Object* environ_ = nullptr;
   std::vector<std::string> conditions_;
   std::vector<std::string> endings_;  // what may have ended the program before
-  std::vector<Left> pending_;         // what calls of the statement at hand may have raised
-  std::vector<Object*> functions_;    // all of them, in their order
+  // Variables that Ray's workers find: of the job; by functions, classes and their instances.
+  std::vector<Val> of_ray_job_;
+  std::map<const Object*, std::vector<Val>> ray_variables_;
+  std::vector<Left> pending_;       // what calls of the statement at hand may have raised
+  std::vector<Object*> functions_;  // all of them, in their order
   std::vector<Object*> classes_;
   std::vector<std::pair<Object*, std::size_t>> named_lists_;  // that name a server, and where
   std::set<Object*> used_;                                    // of them
@@ -417,6 +443,7 @@ class Follower {
   int tries_ = 0;    // around what is followed
   int calls_ = 0;    // inside each other
   int forever_ = 0;  // loops without a test
+  int apart_ = 0;    // threads around what is followed
   std::size_t ended_at_ = 0;
   std::string image_;       // of the container that is started
   TakenDefaults defaults_;  // so far

@@ -317,12 +317,21 @@ void Follower::run_worker(const Object& worker, const Arguments& a) {
   const Val* target = given("target");
   if (target == nullptr) return;
   Arguments inner = arguments_in(given("args"), given("kwargs"), a);
-  ++tries_;  // what fails in a thread ends that thread alone
+  run_apart(*target, inner);
+}
+
+// In a thread: what fails in it, or has no end, holds up that thread alone.
+void Follower::run_apart(const Val& function, Arguments& a) {
+  const auto endings = endings_;
+  ++apart_;
+  ++tries_;
   try {
-    (void)call(*target, inner);
+    (void)call(function, a);
   } catch (const Thrown&) {
   }
   --tries_;
+  --apart_;
+  endings_ = endings;
 }
 
 std::optional<Val> Follower::pool_call(const std::string& name, Arguments& a) {
@@ -331,7 +340,7 @@ std::optional<Val> Follower::pool_call(const std::string& name, Arguments& a) {
     Arguments inner = a;
     inner.values.erase(inner.values.begin());
     if (applies) inner = arguments_in(a.argument(1, "args"), a.argument(2, "kwds"), a);
-    (void)call(a.values[0], inner);
+    run_apart(a.values[0], inner);
     return instance("future");
   }
   const bool maps = name == "pool.map" || name == "pool.imap" || name == "pool.starmap";
@@ -400,117 +409,196 @@ Val Follower::fields_of(const Val& object, std::size_t at) {
   return list_of(std::move(out), Kind::kTuple);
 }
 
-// --- the rest ---
+// --- shlex ---
 
-std::optional<Val> Follower::library(const std::string& name, const Object& callee, Arguments& a) {
-  if (name == "sys.exit" || name == "os._exit" || name == "os.abort") throw Thrown{instance("SystemExit"), a.at};
-  if (auto out = command_line(name, a)) return out;
-  if (name == "object.__setattr__" && a.values.size() == 3) return builtin("setattr", a);
-  if (name == "argparse.Namespace" || name == "types.SimpleNamespace") {
-    Val out = instance(name);
-    if (!a.more.empty()) out.object->now.open = "attributes that are not known here are handed over";
-    for (const auto& [key, v] : a.keys) out.object->now.names[key] = v;
-    return out;
+// As shlex.quote writes it.
+Val Follower::quoted_for_shell(const Val& v, std::size_t at) {
+  const std::string& s = v.text->text;
+  spend_text(s.size());
+  const bool safe = !s.empty() && std::all_of(s.begin(), s.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("@%+=:,./-_").find(c) != std::string_view::npos;
+  });
+  if (safe) return v;
+  std::string out = "'";
+  for (const char c : s) out += c == '\'' ? std::string("'\"'\"'") : std::string(1, c);
+  return text(out + "'", at);
+}
+
+std::optional<Val> Follower::shell_words(const std::string& name, Arguments& a) {
+  if (name == "shlex.split") return split_as_shell(a);
+  const bool one = a.values.size() == 1;
+  if ((name == "shlex.quote" || name == "pipes.quote") && one && a.values[0].known_text())
+    return quoted_for_shell(a.values[0], a.at);
+  if (!one || (name != "shlex.join" && name != "subprocess.list2cmdline")) return std::nullopt;
+  const auto items = items_of(a.values[0], a.at);
+  if (!items || name != "shlex.join") return unclear(a.at, a.end);
+  ShellText out;
+  for (const Val& item : *items) {
+    if (!out.text.empty()) add(out, *text(" ", a.at).text);
+    add(out, item.known_text() ? *quoted_for_shell(item, a.at).text : hole(item, a.at));
   }
-  if (name == "os.getenv" && !a.values.empty() && a.values[0].known_text()) {
-    const Val dict = {.kind = Kind::kDict, .object = environ_};
-    return dict_method("get", dict, a);
+  return text(std::move(out));
+}
+
+// --- copies ---
+
+std::optional<Val> Follower::copied(const std::string& name, Arguments& a) {
+  if ((name != "copy.copy" && name != "copy.deepcopy") || a.values.size() != 1) return std::nullopt;
+  const bool deep = name == "copy.deepcopy";
+  Val out = a.values[0];
+  if (out.object == nullptr) return out;
+  const auto holds = [](const Val& v) { return v.object != nullptr; };
+  if (out.object == environ_ || (deep && std::ranges::any_of(out.object->now.items, holds)))
+    return unclear(a.at, a.end);
+  if (out.sequence()) {
+    if (names_server(out)) used_.insert(out.object);
+    return list_of(out.object->now.items, out.kind);
   }
-  if (name == "os.putenv" && a.values.size() == 2) {
-    set_entry(environ_, a.values[0], a.values[1], a.at);
-    return none();
+  const bool deep_values =
+      deep && std::ranges::any_of(out.object->now.pairs, [&](const auto& one) { return holds(one.second); });
+  if (!out.is(Kind::kDict) || deep_values) return unclear(a.at, a.end);
+  Object* made = make();
+  spend_bytes(2 * sizeof(Val) * out.object->now.pairs.size());
+  made->now = out.object->now;
+  out.object = made;
+  return out;
+}
+
+// A function of which more is given: functools.partial, options() of Ray.
+Val Follower::given_more(const Val& function) {
+  Val out = function;
+  Object* made = make();
+  *made = *out.object;
+  made->bases = {out.object->bases.empty() ? out.object : out.object->bases[0]};
+  out.object = made;
+  return out;
+}
+
+std::optional<Val> Follower::partial(const std::string& name, Arguments& a) {
+  if (name != "functools.partial" || a.values.empty() || !a.values[0].is(Kind::kFunction)) return std::nullopt;
+  Val out = given_more(a.values[0]);
+  out.object->bound.insert(out.object->bound.end(), a.values.begin() + 1, a.values.end());
+  for (const auto& [key, v] : a.keys) out.object->keys[key] = v;
+  return out;
+}
+
+// --- asyncio ---
+
+std::optional<Val> Follower::awaited(const std::string& name, Arguments& a) {
+  constexpr auto kFirst = std::to_array<std::string_view>(
+      {"asyncio.run", "asyncio.wait_for", "asyncio.create_task", "asyncio.ensure_future", "asyncio.shield"});
+  if (std::ranges::find(kFirst, name) != kFirst.end()) return a.values.empty() ? none() : a.values.front();
+  if (name == "typing.cast") return a.values.empty() ? none() : a.values.back();
+  if (name == "asyncio.gather") return list_of(a.values);
+  if (name != "asyncio.to_thread" || a.values.empty()) return std::nullopt;
+  Arguments inner = a;
+  inner.values.erase(inner.values.begin());
+  return call(a.values[0], inner);
+}
+
+// --- Ray ---
+
+// Variables that what is started with these keywords finds: runtime_env={"env_vars": …}; of a deployment among its
+// ray_actor_options. None where they say nothing of that.
+std::optional<Val> Follower::ray_variables(const std::vector<std::pair<std::string, Val>>& keys, std::size_t at) {
+  const Val* given = nullptr;
+  for (const auto& [key, v] : keys) {
+    if (key == "runtime_env") given = &v;
+    if (key != "ray_actor_options") continue;
+    if (!v.is(Kind::kDict)) return unknown("ray_actor_options= may set variables that are not known here", at);
+    given = entry(v.object, text("runtime_env", at));
   }
-  if (auto out = file_call(name, a)) return out;
-  if (name.starts_with("os.path.")) {
-    if (auto out = paths(name, a)) return out;
+  if (given == nullptr || given->is(Kind::kNone)) return std::nullopt;
+  const Val lost = unknown("runtime_env= may set variables that are not known here", at);
+  if (given->is(Kind::kInstance) && last_name(given->object->name) == "RuntimeEnv") {
+    const auto it = given->object->keys.find("env_vars");
+    return it == given->object->keys.end() ? std::nullopt : std::optional(it->second);
+  }
+  if (!given->is(Kind::kDict)) return lost;
+  const Val* variables = entry(given->object, text("env_vars", at));
+  if (variables != nullptr) return *variables;
+  return given->object->now.open.empty() ? std::nullopt : std::optional(lost);
+}
+
+void Follower::give_ray_variables(const Object* to, const std::vector<std::pair<std::string, Val>>& keys,
+                                  std::size_t at) {
+  if (auto variables = ray_variables(keys, at)) ray_variables_[to].push_back(std::move(*variables));
+}
+
+// f.options(…): the same function or class, with what these say.
+Val Follower::ray_options(const Val& of, const Arguments& a) {
+  const auto variables = ray_variables(a.keys, a.at);
+  if (!variables || (!of.is(Kind::kFunction) && !of.is(Kind::kClass))) return of;
+  Val out = of;
+  if (of.is(Kind::kFunction)) {
+    out = given_more(of);
+  } else {
+    out.object = make();
+    *out.object = *of.object;
+  }
+  if (const auto own = ray_variables_.find(of.object); own != ray_variables_.end())
+    ray_variables_[out.object] = own->second;
+  ray_variables_[out.object].push_back(*variables);
+  return out;
+}
+
+// What runs in a worker of Ray finds these variables: of the job, and its own.
+Val Follower::in_worker(const Object* of, const std::function<Val()>& run, std::size_t at) {
+  const auto own = ray_variables_.find(of);
+  std::vector<Val> all = of_ray_job_;
+  if (own != ray_variables_.end()) all.insert(all.end(), own->second.begin(), own->second.end());
+  if (all.empty()) return run();
+  spend(2 * environ_->now.pairs.size());
+  touch(environ_);
+  const Content before = environ_->now;
+  const auto put_back = [&] {
+    touch(environ_);
+    environ_->now = before;
+  };
+  for (const Val& one : all) {
+    if (one.is(Kind::kDict))
+      update(environ_, one, at);
+    else
+      environ_->now.open = one.is(Kind::kUnknown) ? one.mystery->what : "env_vars= is no dictionary that is known here";
+  }
+  Val out;
+  try {
+    out = run();
+  } catch (const Thrown&) {
+    put_back();
+    throw;
+  }
+  put_back();
+  return out;
+}
+
+std::optional<Val> Follower::ray(const std::string& name, const Object& callee, Arguments& a) {
+  if (name == "ray.init") {
+    if (auto variables = ray_variables(a.keys, a.at)) of_ray_job_ = {std::move(*variables)};
     return unclear(a.at, a.end);
   }
-  if (name == "pathlib.Path" || name == "pathlib.PosixPath" || name == "pathlib.PurePosixPath") {
-    Arguments all = a;
-    const auto out = a.values.empty() ? std::nullopt : paths("os.path.join", all);
-    return out && out->is(Kind::kText) ? path_of(*out->text) : unclear(a.at, a.end);
-  }
-  if (name == "shlex.split") return split_as_shell(a);
-  if ((name == "shlex.quote" || name == "pipes.quote") && a.values.size() == 1 && a.values[0].known_text()) {
-    const std::string& s = a.values[0].text->text;
-    spend_text(s.size());
-    const bool safe = !s.empty() && std::all_of(s.begin(), s.end(), [](char c) {
-      return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-             std::string_view("@%+=:,./-_").find(c) != std::string_view::npos;
-    });
-    if (safe) return a.values[0];
-    std::string out = "'";
-    for (const char c : s) out += c == '\'' ? std::string("'\"'\"'") : std::string(1, c);
-    return text(out + "'", a.at);
-  }
-  if ((name == "shlex.join" || name == "subprocess.list2cmdline") && a.values.size() == 1) {
-    const auto items = items_of(a.values[0], a.at);
-    if (!items || name != "shlex.join") return unclear(a.at, a.end);
-    ShellText out;
-    for (const Val& item : *items) {
-      Arguments one;
-      one.at = a.at;
-      one.end = a.end;
-      one.values = {item};
-      const auto quoted = library("shlex.quote", callee, one);
-      if (!out.text.empty()) add(out, *text(" ", a.at).text);
-      add(out, quoted ? text_or_hole(*quoted, a.at) : hole(item, a.at));
-    }
-    return text(std::move(out));
-  }
-  if (auto out = json(name, a)) return out;
-  if (auto out = iteration(name, a)) return out;
-  if (auto out = workers(name, callee, a)) return out;
-  if ((name == "copy.copy" || name == "copy.deepcopy") && a.values.size() == 1) {
-    Val out = a.values[0];
-    const bool flat =
-        name == "copy.copy" || std::none_of(out.object == nullptr ? a.values.begin() : out.object->now.items.begin(),
-                                            out.object == nullptr ? a.values.begin() : out.object->now.items.end(),
-                                            [](const Val& v) { return v.object != nullptr; });
-    if (out.object == nullptr || out.object == environ_) return out.object == nullptr ? out : unclear(a.at, a.end);
-    if (!flat) return unclear(a.at, a.end);
-    if (out.sequence()) {
-      if (names_server(out)) used_.insert(out.object);
-      return list_of(out.object->now.items, out.kind);
-    }
-    const bool deep_values =
-        name == "copy.deepcopy" && std::any_of(out.object->now.pairs.begin(), out.object->now.pairs.end(),
-                                               [](const auto& one) { return one.second.object != nullptr; });
-    if (!out.is(Kind::kDict) || deep_values) return unclear(a.at, a.end);
-    Object* copied = make();
-    spend_bytes(2 * sizeof(Val) * out.object->now.pairs.size());
-    copied->now = out.object->now;
-    out.object = copied;
+  if (last_name(name) == "RuntimeEnv" && name.starts_with("ray.")) {
+    Val out = instance(name);
+    for (const auto& [key, v] : a.keys) out.object->keys[key] = v;
     return out;
   }
-  if (name == "functools.partial" && !a.values.empty()) {
-    if (a.values[0].is(Kind::kFunction)) {
-      Val out = a.values[0];
-      Object* made = make();
-      *made = *out.object;
-      made->bases = {out.object->bases.empty() ? out.object : out.object->bases[0]};
-      made->bound.insert(made->bound.end(), a.values.begin() + 1, a.values.end());
-      for (const auto& [key, v] : a.keys) made->keys[key] = v;
-      out.object = made;
-      return out;
-    }
-    return std::nullopt;
+  if (name != "ray.remote" && name != "ray.serve.deployment") return std::nullopt;
+  if (a.values.empty()) {  // with options: what it is called with is wrapped
+    Val out = native(name);
+    give_ray_variables(out.object, a.keys, a.at);
+    return out;
   }
-  if (name == "asyncio.run" || name == "asyncio.wait_for" || name == "asyncio.create_task" ||
-      name == "asyncio.ensure_future" || name == "asyncio.shield" || name == "typing.cast")
-    return a.values.empty() ? none() : a.values[name == "typing.cast" ? a.values.size() - 1 : 0];
-  if (name == "asyncio.gather") return list_of(a.values);
-  if (name == "asyncio.to_thread" && !a.values.empty()) {
-    Arguments inner = a;
-    inner.values.erase(inner.values.begin());
-    return call(a.values[0], inner);
-  }
-  if (name == "ray.remote" || name == "ray.serve.deployment") {
-    const bool wraps = a.values.size() == 1 && (a.values[0].is(Kind::kClass) || a.values[0].is(Kind::kFunction));
-    if (a.values.empty()) return native(name);  // with options: what it is called with is wrapped
-    if (wraps) a.values[0].object->altered = name == "ray.remote" ? name : "serve.deployment";
-    if (wraps) return a.values[0];
-  }
+  if (a.values.size() != 1 || (!a.values[0].is(Kind::kClass) && !a.values[0].is(Kind::kFunction))) return std::nullopt;
+  a.values[0].object->altered = name == "ray.remote" ? name : "serve.deployment";
+  if (const auto own = ray_variables_.find(&callee); own != ray_variables_.end())
+    ray_variables_[a.values[0].object] = own->second;
+  return a.values[0];
+}
+
+// --- dataclasses and collections ---
+
+std::optional<Val> Follower::dataclass_call(const std::string& name, Arguments& a) {
   if (name == "dataclasses.field") {
     Val out = instance(name);
     for (const auto& [key, v] : a.keys) out.object->keys[key] = v;
@@ -518,54 +606,98 @@ std::optional<Val> Follower::library(const std::string& name, const Object& call
   }
   if (name == "dataclasses.dataclass" && a.values.empty() && a.key("init") == nullptr && a.more.empty())
     return native(name);
-  const bool own_instance = !a.values.empty() && a.values[0].is(Kind::kInstance) && a.values[0].object->of != nullptr;
-  if (name == "dataclasses.replace" && own_instance && a.values.size() == 1) return replaced(a.values[0], a);
-  if (name == "dataclasses.fields" && own_instance) return fields_of(a.values[0], a.at);
-  if (name == "dataclasses.asdict" && a.values.size() == 1 && a.values[0].is(Kind::kInstance) &&
-      a.values[0].object->of != nullptr) {
-    Val out = {.kind = Kind::kDict, .object = make()};
-    std::vector<std::pair<std::string, Val>> fields;
-    dataclass_fields(a.values[0].object->of, fields);
-    for (const auto& [field, fallback] : fields) {
-      const auto it = a.values[0].object->now.names.find(field);
-      if (it != a.values[0].object->now.names.end()) set_entry(out.object, text(field, a.at), it->second, a.at);
-    }
+  const bool own = !a.values.empty() && a.values[0].is(Kind::kInstance) && a.values[0].object->of != nullptr;
+  if (name == "dataclasses.replace" && own && a.values.size() == 1) return replaced(a.values[0], a);
+  if (name == "dataclasses.fields" && own) return fields_of(a.values[0], a.at);
+  if (name != "dataclasses.asdict" || !own || a.values.size() != 1) return std::nullopt;
+  Val out = {.kind = Kind::kDict, .object = make()};
+  std::vector<std::pair<std::string, Val>> fields;
+  dataclass_fields(a.values[0].object->of, fields);
+  for (const auto& [field, fallback] : fields) {
+    const auto it = a.values[0].object->now.names.find(field);
+    if (it != a.values[0].object->now.names.end()) set_entry(out.object, text(field, a.at), it->second, a.at);
+  }
+  return out;
+}
+
+std::optional<Val> Follower::container_call(const std::string& name, Arguments& a) {
+  if (name == "argparse.Namespace" || name == "types.SimpleNamespace") {
+    Val out = instance(name);
+    if (!a.more.empty()) out.object->now.open = "attributes that are not known here are handed over";
+    for (const auto& [key, v] : a.keys) out.object->now.names[key] = v;
     return out;
   }
   if (name == "collections.OrderedDict") return conversion("dict", a);
-  if (name == "collections.defaultdict") {
-    Val out = {.kind = Kind::kDict, .object = make()};
-    out.object->name = "defaultdict";
-    if (!a.values.empty()) out.object->bound = {a.values[0]};
-    if (a.values.size() > 1) update(out.object, a.values[1], a.at);
-    for (const auto& [key, v] : a.keys) set_entry(out.object, text(key, a.at), v, a.at);
-    for (const Val& more : a.more) update(out.object, more, a.at);
-    return out;
+  if (name != "collections.defaultdict") return std::nullopt;
+  Val out = {.kind = Kind::kDict, .object = make()};
+  out.object->name = "defaultdict";
+  if (!a.values.empty()) out.object->bound = {a.values[0]};
+  if (a.values.size() > 1) update(out.object, a.values[1], a.at);
+  for (const auto& [key, v] : a.keys) set_entry(out.object, text(key, a.at), v, a.at);
+  for (const Val& more : a.more) update(out.object, more, a.at);
+  return out;
+}
+
+// textwrap.dedent: where no line is indented, nothing changes; else how much depends on them all.
+std::optional<Val> Follower::dedented(const std::string& name, Arguments& a) {
+  if (name != "textwrap.dedent" || a.values.size() != 1 || !a.values[0].known_text()) return std::nullopt;
+  const std::string& s = a.values[0].text->text;
+  spend_bytes(s.size());
+  std::size_t least = std::string::npos;
+  for (std::size_t from = 0; from < s.size();) {
+    const auto end = std::min(s.find('\n', from), s.size());
+    const auto first = s.find_first_not_of(' ', from);
+    if (first < end) least = std::min(least, first - from);
+    if (first < end && s[first] == '\t') return unclear(a.at, a.end);
+    from = end + 1;
   }
+  if (least == std::string::npos || least == 0) return a.values[0];
+  ShellText out;
+  for (std::size_t from = 0; from < s.size();) {
+    const auto end = std::min(s.find('\n', from), s.size());
+    const bool blank = s.find_first_not_of(' ', from) >= end;
+    if (!blank) add(out, sources::slice(*a.values[0].text, from + least, end));
+    if (end < s.size()) add(out, sources::slice(*a.values[0].text, end, end + 1));
+    from = end + 1;
+  }
+  return text(std::move(out));
+}
+
+// --- the rest ---
+
+std::optional<Val> Follower::path_call(const std::string& name, Arguments& a) {
+  if (name.starts_with("os.path.")) {
+    if (auto out = paths(name, a)) return out;
+    return unclear(a.at, a.end);
+  }
+  if (name != "pathlib.Path" && name != "pathlib.PosixPath" && name != "pathlib.PurePosixPath") return std::nullopt;
+  Arguments all = a;
+  const auto out = a.values.empty() ? std::nullopt : paths("os.path.join", all);
+  return out && out->is(Kind::kText) ? path_of(*out->text) : unclear(a.at, a.end);
+}
+
+std::optional<Val> Follower::environment_call(const std::string& name, Arguments& a) {
+  if (name == "os.getenv" && !a.values.empty() && a.values[0].known_text())
+    return dict_method("get", {.kind = Kind::kDict, .object = environ_}, a);
+  if (name != "os.putenv" || a.values.size() != 2) return std::nullopt;
+  set_entry(environ_, a.values[0], a.values[1], a.at);
+  return none();
+}
+
+std::optional<Val> Follower::library(const std::string& name, const Object& callee, Arguments& a) {
+  if (name == "sys.exit" || name == "os._exit" || name == "os.abort") throw Thrown{instance("SystemExit"), a.at};
+  if (name == "object.__setattr__" && a.values.size() == 3) return builtin("setattr", a);
   if (name == "contextlib.suppress") return instance(name);
-  if (name == "textwrap.dedent" && a.values.size() == 1 && a.values[0].known_text()) {
-    // Where no line is indented, nothing changes; else how much depends on them all.
-    const std::string& s = a.values[0].text->text;
-    spend_bytes(s.size());
-    std::size_t least = std::string::npos;
-    for (std::size_t from = 0; from < s.size();) {
-      const auto end = std::min(s.find('\n', from), s.size());
-      const auto first = s.find_first_not_of(' ', from);
-      if (first < end) least = std::min(least, first - from);
-      if (first < end && s[first] == '\t') return unclear(a.at, a.end);
-      from = end + 1;
-    }
-    if (least == std::string::npos || least == 0) return a.values[0];
-    ShellText out;
-    for (std::size_t from = 0; from < s.size();) {
-      const auto end = std::min(s.find('\n', from), s.size());
-      const bool blank = s.find_first_not_of(' ', from) >= end;
-      if (!blank) add(out, sources::slice(*a.values[0].text, from + least, end));
-      if (end < s.size()) add(out, sources::slice(*a.values[0].text, end, end + 1));
-      from = end + 1;
-    }
-    return text(std::move(out));
+  using Known = std::optional<Val> (Follower::*)(const std::string&, Arguments&);
+  constexpr auto kKnown = std::to_array<Known>(
+      {&Follower::command_line, &Follower::container_call, &Follower::environment_call, &Follower::file_call,
+       &Follower::path_call, &Follower::shell_words, &Follower::json, &Follower::iteration, &Follower::copied,
+       &Follower::partial, &Follower::awaited, &Follower::dataclass_call, &Follower::dedented});
+  for (const Known known : kKnown) {
+    if (auto out = (this->*known)(name, a)) return out;
   }
+  if (auto out = workers(name, callee, a)) return out;
+  if (auto out = ray(name, callee, a)) return out;
   for (const std::string_view one : kHarmless) {
     if (name.starts_with(one)) return unclear(a.at, a.end);
   }
