@@ -1,6 +1,8 @@
 // Command lines of programs: argparse, click, typer. What nobody gives is taken as it is then, and told; where the
 // words are known that a parser reads, so are its options. Tested by tests/traps_test.cpp and tests/sources_test.cpp.
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -11,6 +13,23 @@ namespace preflight::sources::program {
 namespace {
 
 using Kind = Val::Kind;
+
+// A parser that takes no beginning of a name for the name.
+constexpr std::string_view kWholeNames = "whole";
+
+// Under which a parser keeps what set_defaults gave a name, and (without one) its argument_default.
+std::string default_key(const std::string& name) { return "=" + name; }
+
+// Whether an option, or a positional argument, stands in this name already: its default holds.
+const Object* option_of(const Object& parser, const std::string& name) {
+  for (const Val& one : parser.bound) {
+    if (one.object->name == name) return one.object;
+  }
+  for (const auto& [flag, record] : parser.keys) {
+    if (flag.starts_with('-') && record.object != nullptr && record.object->name == name) return record.object;
+  }
+  return nullptr;
+}
 
 }  // namespace
 
@@ -78,15 +97,35 @@ void Follower::add_option(Object* parser, Arguments& a) {
   if (!positional) std::replace(name.begin(), name.end(), '-', '_');
   if (const Val* dest = a.key("dest"); dest != nullptr && dest->known_text()) name = dest->text->text;
   if (name.empty()) return;
+  for (const std::string& key : {default_key(name), default_key({})}) {
+    const auto of_parser = parser->keys.find(key);
+    if (a.key("default") == nullptr && of_parser != parser->keys.end())
+      a.keys.emplace_back("default", of_parser->second);
+  }
+  spend(parser->keys.size() / 8 + parser->bound.size() / 8 + 1);
+  const bool first = option_of(*parser, name) == nullptr;
   const Val record = option_record(name, a);
   if (positional) parser->bound.push_back(record);
   for (const Val& flag : flags) {
     if (!positional) parser->keys[flag.text->text] = record;
   }
+  if (!first) return;  // whose default holds
   const bool given = source_.given.contains(name);
   const Val v = given ? given_or(unknown(name, a.at), name) : option_default(a, positional, name);
   touch(parser);
   set_entry(parser, text(name, a.at), v, a.at);
+}
+
+// parser.set_defaults(NAME=…), of options that are there and of those that come.
+void Follower::set_default(Object* parser, const std::string& name, const Val& v, std::size_t at) {
+  parser->keys[default_key(name)] = v;
+  const Object* option = option_of(*parser, name);
+  const auto type = option == nullptr ? parser->keys.end() : option->keys.find("type");
+  Arguments inner;
+  inner.at = inner.end = at;
+  inner.values = {v};
+  const bool converts = option != nullptr && type != option->keys.end() && v.is(Kind::kText);
+  set_entry(parser, text(name, at), converts ? call(type->second, inner) : v, at);
 }
 
 Val Follower::parsed_options(Object* parser) {
@@ -142,6 +181,10 @@ Val Follower::servers_words(const Object* parser, const Val* given, std::size_t 
 // What parse_args gives: of words that are known as they say, else as options are that nobody gives.
 Val Follower::options_read(Object* parser, bool alone, Arguments& a) {
   const Val* given = a.argument(0, "args");
+  if (const Val* into = a.argument(1, "namespace"); into != nullptr && !into->is(Kind::kNone)) {
+    const Val out = unclear(a.at, a.end);  // what that holds stays
+    return alone ? out : list_of({out, unknown("what the parser reads is not followed", a.at, true)}, Kind::kTuple);
+  }
   const bool own = given != nullptr && !given->is(Kind::kNone);
   const bool empty = own && given->sequence() && given->object->now.items.empty();
   const bool reads = (own && !empty) || (!own && start_ != nullptr);
@@ -174,7 +217,7 @@ std::optional<Val> Follower::parser_call(const std::string& name, const Object& 
   }
   if (what == "add_argument_group" || what == "add_mutually_exclusive_group") return self;
   if (what == "set_defaults") {
-    for (const auto& [key, v] : a.keys) set_entry(parser, text(key, a.at), v, a.at);
+    for (const auto& [key, v] : a.keys) set_default(parser, key, v, a.at);
     for (const Val& more : a.more) update(parser, more, a.at);
     return none();
   }
@@ -193,7 +236,8 @@ std::optional<Val> Follower::parser_call(const std::string& name, const Object& 
 namespace {
 
 bool is_number_word(const std::string& s) {
-  return s.size() > 1 && s[0] == '-' && s.find_first_not_of("0123456789.", 1) == std::string::npos;
+  return s.size() > 1 && s[0] == '-' && s.back() != '.' && s.find_first_not_of("0123456789.", 1) == std::string::npos &&
+         std::ranges::count(s, '.') <= 1;
 }
 
 bool is_option_word(const Val& v) {
@@ -229,7 +273,7 @@ std::optional<std::string> action_of(const Object& record) {
 const Object* Follower::named_option(const Object& parser, const std::string& flag) const {
   const auto exact = parser.keys.find(flag);
   if (exact != parser.keys.end()) return exact->second.object;
-  if (!flag.starts_with("--") || flag.size() < 3) return nullptr;
+  if (!flag.starts_with("--") || flag.size() < 3 || parser.way == kWholeNames) return nullptr;
   const Object* out = nullptr;
   for (auto it = parser.keys.lower_bound(flag); it != parser.keys.end() && it->first.starts_with(flag); ++it) {
     if (out != nullptr && out != it->second.object) return nullptr;
@@ -278,6 +322,7 @@ bool Follower::read_joined(const Object* record, const ShellText& value, WordsRe
 // The next word, and those that it takes; false where that is not followed.
 bool Follower::read_word(const std::vector<Val>& given, WordsRead& read) {
   if (is_open_word(given[read.next])) return false;
+  const bool is_behind_option = std::exchange(read.behind_option, is_option_word(given[read.next]));
   const Object* record = nullptr;
   if (is_option_word(given[read.next])) {
     const ShellText& word = *given[read.next++].text;
@@ -290,6 +335,8 @@ bool Follower::read_word(const std::vector<Val>& given, WordsRead& read) {
     }
   } else if (read.positional < read.parser.bound.size()) {
     record = read.parser.bound[read.positional++].object;
+    // argparse gave it no word already, in front of the option that stands between them.
+    if (read.positional > 1 && is_behind_option && may_be_absent(*record)) return false;
   }
   const auto action = record == nullptr ? std::nullopt : action_of(*record);
   if (!action) return false;
@@ -340,18 +387,19 @@ Val Follower::run_as_command(const Val& function, const Arguments& a) {
     options.keys.emplace_back(one.name, given ? v : take_default(one.name, v, a.at));
   }
   options.more = {unknown("", a.at)};
-  return call(function, options);
+  // What a command of click is called with is not what its function is.
+  return own == function.object ? call_function(function.object, options) : call(function, options);
 }
 
 namespace {
 
 // The parameter that a click option is handed as: a name without dashes, else the first long one.
-std::string click_name(const std::vector<Val>& flags) {
+std::string click_name(const std::vector<Val>& flags, bool argument) {
   std::string out;
   for (const Val& v : flags) {
     if (!v.known_text()) return {};
     std::string flag = v.text->text.substr(0, v.text->text.find('/'));
-    if (!flag.starts_with('-')) return flag;
+    if (!flag.starts_with('-') && !argument) return flag;
     if (out.empty() || (flag.starts_with("--") && !out.starts_with("--"))) out = std::move(flag);
   }
   out.erase(0, std::min(out.find_first_not_of('-'), out.size()));
@@ -375,7 +423,8 @@ Val Follower::click_default(const Object& option, const std::string& name, std::
   const Val* type = known_key(option, "type");
   const bool argument = option.name == "click.argument";
   if (is_true("required") || is_true("prompt") || known_key(option, "callback") != nullptr ||
-      known_key(option, "cls") != nullptr || (argument && fallback == nullptr))
+      known_key(option, "cls") != nullptr || known_key(option, "flag_value") != nullptr ||
+      (argument && fallback == nullptr))
     return asked_for;
   const bool flag = is_true("is_flag") || std::ranges::any_of(option.bound, [](const Val& v) {
                       return v.known_text() && v.text->text.find('/') != std::string::npos;
@@ -383,18 +432,38 @@ Val Follower::click_default(const Object& option, const std::string& name, std::
   if (fallback == nullptr && flag) return boolean(false);
   if (fallback == nullptr && is_true("count")) return whole(0);
   if (fallback == nullptr) return is_true("multiple") ? list_of({}, Kind::kTuple) : none();
-  if (!fallback->is(Kind::kText) || type == nullptr || !type->is(Kind::kNative)) return *fallback;
-  const std::string& to = type->object->name;
-  if (to != "int" && to != "float" && to != "bool") return *fallback;  // str, click.Choice, click.Path
+  if (fallback->is(Kind::kFunction)) {
+    Arguments nothing;
+    nothing.at = nothing.end = at;
+    return call(*fallback, nothing);
+  }
+  if (!fallback->is(Kind::kText) || type == nullptr) return *fallback;
+  return as_click_reads(*fallback, shown(type->begin, type->end), asked_for, at);
+}
+
+// A default that is a text, as an option of this type reads it.
+Val Follower::as_click_reads(const Val& given, std::string_view type, const Val& not_known, std::size_t at) {
+  constexpr auto kTexts = std::to_array<std::string_view>({"str", "click.STRING", "click.Choice", "click.Path"});
+  if (std::ranges::any_of(kTexts, [&](std::string_view one) { return type.starts_with(one); })) return given;
+  if (type == "bool" || type == "click.BOOL") {
+    const std::string word = given.known_text() ? ascii_lower(given.text->text) : std::string();
+    constexpr auto kTrue = std::to_array<std::string_view>({"1", "true", "t", "yes", "y", "on"});
+    constexpr auto kFalse = std::to_array<std::string_view>({"0", "false", "f", "no", "n", "off"});
+    if (std::ranges::find(kTrue, word) != kTrue.end()) return boolean(true);
+    return std::ranges::find(kFalse, word) != kFalse.end() ? boolean(false) : not_known;
+  }
+  const bool whole_number = type == "int" || type == "click.INT" || type.starts_with("click.IntRange");
+  const bool real_number = type == "float" || type == "click.FLOAT" || type.starts_with("click.FloatRange");
+  if (!whole_number && !real_number) return not_known;
   Arguments inner;
   inner.at = inner.end = at;
-  inner.values = {*fallback};
-  return call(*type, inner);
+  inner.values = {given};
+  return call(native(whole_number ? "int" : "float"), inner);
 }
 
 // @click.option, @click.argument: the default of the parameter that it is.
 void Follower::take_click_option(Object* function, const Object& option, std::size_t at) {
-  const std::string name = click_name(option.bound);
+  const std::string name = click_name(option.bound, option.name == "click.argument");
   if (!name.empty()) function->keys["=" + name] = click_default(option, name, at);
 }
 
@@ -405,8 +474,12 @@ bool Follower::is_command(const Object& function) {
 }
 
 std::optional<Val> Follower::command_line(const std::string& name, Arguments& a) {
-  const bool runs_function = name == "typer.run" || name == "fire.Fire";
-  if (runs_function && a.values.size() == 1 && a.values[0].is(Kind::kFunction)) return run_as_command(a.values[0], a);
+  const bool alone = a.values.size() == 1 && a.values[0].is(Kind::kFunction) && a.key("command") == nullptr;
+  if (name == "typer.run" && alone) {
+    (void)run_as_command(a.values[0], a);
+    throw Thrown{instance("SystemExit"), a.at};
+  }
+  if (name == "fire.Fire" && alone) return run_as_command(a.values[0], a);
   if (name == "typer.Option" || name == "typer.Argument") {
     const Val* fallback = a.argument(0, "default");
     if (fallback == nullptr) return std::nullopt;
@@ -421,7 +494,12 @@ std::optional<Val> Follower::command_line(const std::string& name, Arguments& a)
   }
   if (name == "argparse.ArgumentParser") {
     Val out = instance(name);
-    const bool more = a.key("parents") != nullptr || a.key("argument_default") != nullptr || !a.more.empty();
+    constexpr auto kOthers = std::to_array<std::string_view>({"parents", "prefix_chars", "fromfile_prefix_chars"});
+    const bool more =
+        !a.more.empty() || std::ranges::any_of(kOthers, [&](std::string_view key) { return a.key(key) != nullptr; });
+    if (const Val* fallback = a.key("argument_default")) out.object->keys[default_key({})] = *fallback;
+    const Val* shortened = a.key("allow_abbrev");
+    if (shortened != nullptr && truth(*shortened) != std::optional(true)) out.object->way = kWholeNames;
     if (more) out.object->now.open = fmt::format("what {} brings is not followed", shown(a.at, a.end));
     return out;
   }
