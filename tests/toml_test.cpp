@@ -85,10 +85,14 @@ TEST(Toml, RefusesWhatTomllibRefuses) {
   }
 }
 
-// tomllib reads them; no value here holds one.
-TEST(Toml, HoldsNoDates) {
-  for (const char* text : {"a = 1979-05-27", "a = 07:32:00", "a = 1979-05-27T07:32:00Z", "a = 1979-05-27 07:32:00"})
-    EXPECT_FALSE(toml_loads(text)) << text;
+// tomllib reads them; no value here holds one, and TOML has no other None.
+TEST(Toml, ADateIsNone) {
+  for (const char* date : {"1979-05-27", "07:32:00", "1979-05-27T07:32:00Z", "1979-05-27 07:32:00"}) {
+    const auto read = toml_loads(std::string("a = [1, ") + date + "]\nb = " + date + "\nc = 2");
+    ASSERT_TRUE(read) << date;
+    EXPECT_EQ(*read, *Value::parse_json(R"({"a":[1,null],"b":null,"c":2})")) << date;
+  }
+  for (const char* text : {"a = 1979-13-27", "a = 25:00:00", "a = 1979-05-27T"}) EXPECT_FALSE(toml_loads(text)) << text;
 }
 
 TEST(Toml, IsNoDeeperThanIsFollowed) {

@@ -49,7 +49,8 @@ std::optional<Value> value_of(const toml::node& node) {
   if (const auto* number = node.as_integer()) return Value(number->get());
   if (const auto* number = node.as_floating_point()) return Value(number->get());
   if (const auto* truth = node.as_boolean()) return Value(truth->get());
-  return std::nullopt;  // a date or a time
+  if (node.is_date() || node.is_time() || node.is_date_time()) return Value();
+  return std::nullopt;
 }
 
 }  // namespace

@@ -9,7 +9,8 @@
 
 namespace preflight::python {
 
-// The dictionary of a file; none where tomllib raises, and where a date or a time stands, which no Value holds.
+// The dictionary of a file; none where tomllib raises. TOML has no None: one stands for a date or a time, which no
+// Value holds.
 std::optional<Value> toml_loads(std::string_view text);
 
 }  // namespace preflight::python

@@ -89,9 +89,10 @@ std::optional<std::string> Follower::file_text(const Val& v, std::size_t at) {
 
 // --- values of a text ---
 
-Val Follower::value_of_json(const Value& v, std::size_t at) {
+// `none_is`: what a None stands for that is none.
+Val Follower::value_of_json(const Value& v, std::size_t at, std::string_view none_is) {
   spend_bytes(sizeof(Val));
-  if (v.is_none()) return none();
+  if (v.is_none()) return none_is.empty() ? none() : unknown(std::string(none_is), at);
   if (v.is_bool()) return boolean(v.as_bool());
   if (v.is_long_int()) return unknown("an integer of more than 64 bits is not followed", at);
   if (v.is_int()) return whole(v.as_int());
@@ -99,11 +100,12 @@ Val Follower::value_of_json(const Value& v, std::size_t at) {
   if (v.is_string()) return text(v.as_string(), at);
   if (v.is_list()) {
     std::vector<Val> items;
-    for (const Value& item : v.as_list()) items.push_back(value_of_json(item, at));
+    for (const Value& item : v.as_list()) items.push_back(value_of_json(item, at, none_is));
     return list_of(std::move(items));
   }
   Val out = {.kind = Kind::kDict, .object = make()};
-  for (const auto& [key, item] : v.as_dict()) set_entry(out.object, text(key, at), value_of_json(item, at), at);
+  for (const auto& [key, item] : v.as_dict())
+    set_entry(out.object, text(key, at), value_of_json(item, at, none_is), at);
   return out;
 }
 
@@ -151,7 +153,8 @@ std::optional<Val> Follower::parsed(const std::string& text, std::string_view la
   }
   if (language == "tomllib") {
     const auto value = python::toml_loads(text);
-    return value ? std::optional(value_of_json(*value, at)) : std::nullopt;
+    constexpr std::string_view kDate = "dates and times of TOML are not followed";
+    return value ? std::optional(value_of_json(*value, at, kDate)) : std::nullopt;
   }
   try {
     const python::YamlDocument document(python::yaml_text(text));
