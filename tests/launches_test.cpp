@@ -164,7 +164,7 @@ TEST(Launches, OfAScriptThatAnotherOneRuns) {
   EXPECT_TRUE(all[0]["unknown"].empty());
   const std::string writes = dir.file("b.sh", "sed -i s/a/b/ start.sh\nbash ./start.sh 1\n" + kServe + "\n");
   EXPECT_THAT(run_tool({"launches", writes}).out,
-              HasSubstr("start.sh is run here and not followed (this script writes it)"));
+              HasSubstr("start.sh is run here and not followed (this script may write it before)"));
   for (const std::string start : {"bash /n/service.sh 1", "/n/service.sh 1", "sudo bash /n/service.sh 1"}) {
     const ToolRun away = run_tool({"launches", dir.file("c.sh", "# sglang\n" + start + "\n")});
     EXPECT_EQ(away.status, 2) << start;
@@ -400,6 +400,35 @@ TEST(Launches, OfAnIncludedFileAreToldOnce) {
   EXPECT_EQ(count({both, other}), 1U);
 }
 
+// Programs that start a program of Python beside the script, and those that start it elsewhere.
+TEST(Launches, AProgramBehindOthersIsFollowed) {
+  const TemporaryDirectory dir;
+  dir.file("serve.py", "import sys, sglang\nsglang.Engine(model_path='m', port=sys.argv[1])\n");
+  std::string script;
+  for (const char* front :
+       {"srun -n 2 --exclusive --cpu-bind cores python", "srun --mpi=none python3", "python -u", "python -X dev",
+        "python -W ignore -Xutf8", "uv run", "uv run --with x python", "poetry run python", "conda run -n x python",
+        "setpriv --reuid 1 --clear-groups python", "gosu u python", "tini -s -- python", "dumb-init python",
+        "sudo -E --user u python", "torchrun --nproc-per-node 2 --standalone", "accelerate launch --num_processes 2"})
+    script += fmt::format("{} serve.py {}\n", front, script.size());
+  const Json launches = Json::parse(run_tool({"launches", "--format", "json", dir.file("run.sh", script)}).out);
+  std::size_t at = 0;
+  std::size_t line = 0;
+  for (const Json& launch : launches) {
+    EXPECT_EQ(launch["argv"].back(), std::to_string(at)) << script;
+    at = script.find('\n', at) + 1;
+    const bool each = ++line > 14;
+    EXPECT_EQ(launch["when"].is_null(), !each) << launch.dump();
+    const std::string when = each ? launch["when"].get<std::string>() : std::string();
+    EXPECT_THAT(when, HasSubstr(each ? " starts it, in each of its processes" : ""));
+  }
+  EXPECT_EQ(line, 16U);
+  for (const std::string front : {"env -C /srv", "chroot /srv", "uv run --directory d", "sudo -i", "srun -D /d"}) {
+    const ToolRun run = run_tool({"launches", dir.file("run.sh", front + " python serve.py\n")});
+    EXPECT_THAT(run.out + run.err, HasSubstr("runs it in another folder")) << front;
+  }
+}
+
 // A module that the release has not is no benchmark: that is said, with the one it has.
 TEST(CheckPaths, AModuleThatTheReleaseLacksStartsNothing) {
   const TemporaryDirectory dir;
@@ -412,6 +441,12 @@ TEST(CheckPaths, AModuleThatTheReleaseLacksStartsNothing) {
   EXPECT_THAT(check(old, "0.5.21").out, HasSubstr("SGLang 0.5.21 has no module sglang.bench_one_batch"));
   EXPECT_THAT(check(old, "0.5.21").out, HasSubstr("run sglang.benchmark.one_batch"));
   EXPECT_EQ(check(old, "0.5.20").status, 0);
+  for (const std::string module : {"bench_mine", "benchmark.mine"}) {
+    const std::string none =
+        dir.file("none.sh", "python3 -m sglang." + module + " --model-path Qwen/Qwen3-8B --tp 2\n");
+    EXPECT_EQ(check(none, "0.5.23").status, 1);
+    EXPECT_THAT(check(none, "0.5.23").out, HasSubstr("SGLang 0.5.23 has no module sglang." + module));
+  }
   const std::string fresh =
       dir.file("new.sh", "python3 -m sglang.benchmark.one_batch --model-path Qwen/Qwen3-8B --tp 2\n");
   EXPECT_EQ(check(fresh, "0.5.15").status, 0);

@@ -158,6 +158,7 @@ TEST(Traps, WhatIsReadOfAScriptAtItsPlaceIsWhatBashRunsFromAnywhere) {
   };
   for (std::size_t i = 0; i < traps.size(); ++i) {
     for (const auto& [name, text] : files_of(traps[i])) dir.file(fmt::format("{}/{}", i, name), text);
+    all += fmt::format("chmod -R +x {}/{}\n", dir.path(), i);  // which is not asked of a script that is run by its name
     for (std::size_t n = 0; n < 3; ++n) {
       const auto [folder, script] = starts(i)[n];
       all += fmt::format("(cd {}; LAUNCHES={}/{}.{}.out timeout 10 bash {} < /dev/null > /dev/null 2>&1)\n", folder,

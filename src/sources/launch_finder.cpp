@@ -56,14 +56,18 @@ std::size_t input_arguments(const std::vector<ShellWord>& words, std::size_t she
   return i;
 }
 
+// What prints its options or its version starts nothing.
+bool only_asks(const std::vector<ShellWord>& words, std::size_t first) {
+  return std::any_of(words.begin() + static_cast<std::ptrdiff_t>(first), words.end(), [](const ShellWord& word) {
+    return word.text == "--help" || word.text == "-h" || word.text == "--version";
+  });
+}
+
 // An interpreter of Python without a file, -m or -c: its program comes from its input. Where its arguments begin.
 std::optional<std::size_t> reads_program(const std::vector<ShellWord>& words, std::size_t at) {
   if (!base_name(words[at].text).starts_with("python")) return std::nullopt;
-  std::size_t next = at + 1;
-  while (next < words.size() && words[next].text.size() == 2 && words[next].text[0] == '-' &&
-         std::string_view("BEIOPsSuvq").find(words[next].text[1]) != std::string_view::npos)
-    ++next;
-  if (next >= words.size()) return next;
+  const std::size_t next = behind_python_options(words, at);
+  if (next >= words.size()) return only_asks(words, at) ? std::nullopt : std::optional(next);
   return words[next].text == "-" ? std::optional(next + 1) : std::nullopt;
 }
 
@@ -91,12 +95,9 @@ bool reads_manifest(const std::vector<ShellWord>& words, std::size_t at) {
 // Index of the program in the words of `python -c TEXT`, where it has to do with SGLang.
 std::optional<std::size_t> program_among(const std::vector<ShellWord>& words, std::size_t at) {
   if (!base_name(words[at].text).starts_with("python")) return std::nullopt;
-  for (std::size_t i = at + 1; i + 1 < words.size() && words[i].text.starts_with('-'); ++i) {
-    const std::string& w = words[i].text;
-    if (w.starts_with("--") || w.back() != 'c') continue;
-    return words[i + 1].text.find("sglang") == std::string::npos ? std::nullopt : std::optional(i + 1);
-  }
-  return std::nullopt;
+  const std::size_t i = behind_python_options(words, at);
+  if (i + 1 >= words.size() || !words[i].text.starts_with('-') || words[i].text.back() != 'c') return std::nullopt;
+  return words[i + 1].text.find("sglang") == std::string::npos ? std::nullopt : std::optional(i + 1);
 }
 
 // A script of a shell that was given functions.
@@ -110,13 +111,6 @@ ShellText behind_functions(const std::vector<ShellText>& functions, const ShellT
   for (std::size_t i = 0; script.origin.empty() && i < script.text.size(); ++i) placed.origin.push_back(i);
   append(out, placed);
   return out;
-}
-
-// What prints its options or its version starts nothing.
-bool only_asks(const std::vector<ShellWord>& words, std::size_t first) {
-  return std::any_of(words.begin() + static_cast<std::ptrdiff_t>(first), words.end(), [](const ShellWord& word) {
-    return word.text == "--help" || word.text == "-h" || word.text == "--version";
-  });
 }
 
 // A benchmark of a server that runs elsewhere.
@@ -359,8 +353,8 @@ std::string activated_by(const ShellCommand& c) {
 
 // Programs that run their words in a Python environment of their own choice: not the active one, nor that of the PATH.
 bool chooses_environment(std::string_view name) {
-  constexpr std::array<std::string_view, 9> kNames = {"conda", "mamba", "micromamba", "poetry", "pipenv",
-                                                      "uv",    "pixi",  "rye",        "hatch"};
+  constexpr std::array<std::string_view, 11> kNames = {"conda", "mamba", "micromamba", "poetry", "pipenv", "uv",
+                                                       "uvx",   "pixi",  "rye",        "hatch",  "pdm"};
   return std::ranges::find(kNames, name) != kNames.end();
 }
 
@@ -599,7 +593,7 @@ void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from
       if (!unclear.empty()) add_unknown(unclear, word.begin, launch);
       if (server->own != nullptr && !server->own->when.empty())
         launch.when += (launch.when.empty() ? "" : ", ") + std::string(server->own->when);
-      if (server->own != nullptr) launch.module = server->own->module;
+      launch.module = server->module;
       launch.serve = server->serve;
       launch.vllm = server->vllm;
       if (!server->aside.empty()) add_unknown(std::string(server->aside), word.begin, launch);
@@ -781,7 +775,9 @@ void LaunchFinder::environment_words(const std::vector<ShellWord>& words, std::s
   Values added;
   const Values host = context.env;
   leave(words, at, context);
-  context.elsewhere = context.elsewhere || chooses_environment(name);
+  context.elsewhere = context.elsewhere || chooses_environment(name) || name == "chroot";
+  if (name == "torchrun" || name == "accelerate")
+    context.when += fmt::format("{}as {} starts it, in each of its processes", context.when.empty() ? "" : "; ", name);
   for (std::size_t i = at + 1; i < program; ++i) {
     const std::string& w = words[i].text;
     if (name == "sudo" && (w == "-E" || w.starts_with("--preserve-env"))) keeps = true;

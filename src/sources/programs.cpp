@@ -161,7 +161,7 @@ constexpr OwnOptions dynamo(std::string_view module) {
 constexpr OwnOptions client(std::string_view module) {
   return {.module = module, .flags = kServedFlags, .values = kServedValues, .connecting = "--base-url"};
 }
-constexpr std::array<OwnOptions, 11> kLaunchers = {
+constexpr std::array<OwnOptions, 12> kLaunchers = {
     {{"sglang.bench_one_batch", kBatchFlags, kBatchValues},
      {"sglang.bench_latency", kBatchFlags, kBatchValues},
      {"sglang.bench_offline_throughput", kOfflineFlags, kOfflineValues},
@@ -175,6 +175,7 @@ constexpr std::array<OwnOptions, 11> kLaunchers = {
       .prefix = "--router-",
       .when = "behind a router, once for each --dp-size"},
      dynamo("dynamo.sglang"),
+     dynamo("dynamo.sglang.unified_main"),
      dynamo("dynamo.sglang.worker"),
      dynamo("dynamo.sglang.decode_worker")}};
 
@@ -199,37 +200,43 @@ bool runs_modules(std::string_view program) {
          program == "opentelemetry-instrument" || program == "ddtrace-run" || program == "debugpy";
 }
 
+// A benchmark's name that no release has.
+bool is_no_benchmark(std::string_view module) {
+  constexpr auto kOthers = std::to_array<std::string_view>(
+      {"bench_serving", "benchmark.bench_utils", "benchmark.datasets", "benchmark.deepseek_utils",
+       "benchmark.dspark_sps_profiler", "benchmark.dspark_sts_fit", "benchmark.endpoint", "benchmark.rust_client",
+       "benchmark.serving", "benchmark.steady_state", "benchmark.steady_state_serving", "benchmark.stream_metrics",
+       "benchmark.utils"});
+  constexpr std::string_view kPackage = "sglang.";
+  if (!module.starts_with("sglang.bench_") && !module.starts_with("sglang.benchmark.")) return false;
+  return own_options_of(module) == nullptr && std::ranges::none_of(kOthers, [&](std::string_view one) {
+           return module.substr(kPackage.size()).starts_with(one);
+         });
+}
+
 std::optional<ServerWords> of_module(std::string_view module, std::size_t first) {
   if (module == kModule) return ServerWords{first, false, false, {}};
   if (module == kVllmModule) return ServerWords{first, false, true, {}};
   for (const OtherModule& other : kOtherModules) {
     if (module == other.name) return ServerWords{first, false, false, other.why};
   }
-  if (const OwnOptions* own = own_options_of(module)) return ServerWords{first, false, false, {}, own};
-  if (module.starts_with("sglang.bench_") && module != "sglang.bench_serving")
-    return ServerWords{first, false, false, "no release of SGLang known here has this module (No module named …)"};
+  if (const OwnOptions* own = own_options_of(module))
+    return ServerWords{first, false, false, {}, own, std::string(module)};
+  if (is_no_benchmark(module)) return ServerWords{.first = first, .module = std::string(module)};
   return std::nullopt;
 }
 
 // `-m MODULE` or a path to launch_server.py behind the interpreter's own options.
 std::optional<ServerWords> after_python(const std::vector<ShellWord>& words, std::size_t at) {
-  for (std::size_t i = at + 1; i < words.size(); ++i) {
-    const std::string& w = words[i].text;
-    if (w.size() < 2 || w[0] != '-') {
-      return base_name(w) == "launch_server.py" ? std::optional(ServerWords{i + 1, false, false, {}}) : std::nullopt;
-    }
-    if (w.starts_with("--")) continue;  // --check-hash-based-pycs
-    const auto taking = w.find_first_of("mXWc", 1);
-    if (taking == std::string::npos) continue;
-    if (w[taking] == 'c') return std::nullopt;
-    const bool glued = taking + 1 < w.size();
-    if (w[taking] == 'm') {
-      if (glued) return of_module(std::string_view(w).substr(taking + 1), i + 1);
-      return i + 1 < words.size() ? of_module(words[i + 1].text, i + 2) : std::nullopt;
-    }
-    if (!glued) ++i;
-  }
-  return std::nullopt;
+  const std::size_t i = behind_python_options(words, at);
+  if (i >= words.size()) return std::nullopt;
+  const std::string& w = words[i].text;
+  if (w.size() < 2 || w[0] != '-')
+    return base_name(w) == "launch_server.py" ? std::optional(ServerWords{i + 1, false, false, {}}) : std::nullopt;
+  const auto taking = w.find_first_of("mc", 1);
+  if (w.starts_with("--") || taking == std::string::npos || w[taking] == 'c') return std::nullopt;
+  if (taking + 1 < w.size()) return of_module(std::string_view(w).substr(taking + 1), i + 1);
+  return i + 1 < words.size() ? of_module(words[i + 1].text, i + 2) : std::nullopt;
 }
 
 bool has(const auto& list, std::string_view name) { return std::find(list.begin(), list.end(), name) != list.end(); }
@@ -308,8 +315,27 @@ std::string missing_module(std::string_view module, Release release) {
                          {"sglang.benchmark.offline_throughput", v0_5(15), newest, "sglang.bench_offline_throughput"},
                          {"sglang.benchmark.one_batch_server", v0_5(14), newest, "sglang.bench_one_batch_server"}};
   const auto* const one = std::ranges::find(known, module, &Known::module);
+  if (is_no_benchmark(module))
+    return fmt::format(
+        "SGLang {} has no module {} (No module named …): no release of SGLang known here has this module",
+        release.text(), module);
   if (one == std::end(known) || (one->first <= release && release <= one->last)) return {};
   return fmt::format("SGLang {} has no module {} (No module named …): run {}", release.text(), module, one->other);
+}
+
+std::size_t behind_python_options(const std::vector<ShellWord>& words, std::size_t at) {
+  std::size_t i = at + 1;
+  for (; i < words.size(); ++i) {
+    const std::string& w = words[i].text;
+    if (w.size() < 2 || w[0] != '-') break;
+    if (w == "--check-hash-based-pycs") ++i;
+    if (w.starts_with("--")) continue;
+    const auto taking = w.find_first_of("mcWX", 1);
+    if (taking == std::string::npos) continue;
+    if (w[taking] == 'm' || w[taking] == 'c') break;
+    if (taking + 1 == w.size()) ++i;
+  }
+  return i;
 }
 
 std::optional<ServerWords> server_of_entry_point(const std::vector<ShellWord>& words, std::size_t at) {
@@ -342,7 +368,7 @@ bool begins_with_server(const std::vector<ShellWord>& words) {
 }
 
 bool runs_its_words(std::string_view program) {
-  constexpr std::array<std::string_view, 81> kNames = {"exec",
+  constexpr std::array<std::string_view, 84> kNames = {"exec",
                                                        "xpu-preflight",
                                                        "nohup",
                                                        "time",
@@ -422,6 +448,9 @@ bool runs_its_words(std::string_view program) {
                                                        "catchsegv",
                                                        "setarch",
                                                        "sudo",
+                                                       "runuser",
+                                                       "pdm",
+                                                       "uvx",
                                                        "screen"};
   return has(kNames, base_name(program)) || base_name(program) == "env" || base_name(program) == "doas" ||
          base_name(program) == "xargs";
@@ -463,52 +492,149 @@ namespace {
 // a program of its own.
 struct PlainRunner {
   std::string_view name;
-  std::string_view valued;    // letters of options that take the next word
-  std::size_t positions = 0;  // words of its own behind the options
+  std::string_view valued;      // letters of options that take the next word
+  std::string_view names = {};  // long ones that do
+  std::string_view flags = {};  // or, where these are given: all long ones but them
+  std::size_t positions = 0;    // words of its own behind the options
+  std::string_view verb = {};   // that stands in front of its options
+  std::string_view moves = {};  // options with which it runs its words in another folder
+  bool runs_files = false;      // a file of Python as it stands
 };
+constexpr auto kRunners = std::to_array<PlainRunner>({
+    {.name = "exec", .valued = "a"},
+    {.name = "nohup", .valued = ""},
+    {.name = "time", .valued = "fo", .names = "--format --output"},
+    {.name = "setsid", .valued = ""},
+    {.name = "env", .valued = "uCS", .names = "--unset --chdir --split-string", .moves = "-C --chdir"},
+    {.name = "nice", .valued = "n", .names = "--adjustment"},
+    {.name = "ionice", .valued = "cnp", .names = "--class --classdata --pid"},
+    {.name = "stdbuf", .valued = "ioe", .names = "--input --output --error"},
+    {.name = "timeout", .valued = "ks", .names = "--kill-after --signal", .positions = 1},
+    {.name = "taskset", .valued = "", .positions = 1},
+    {.name = "numactl",
+     .valued = "iIpPNCmMlSwWb",
+     .names = "--interleave --weighted-interleave --preferred --preferred-many --cpunodebind --physcpubind --membind"},
+    {.name = "sudo",
+     .valued = "ugCDhprRtTU",
+     .names = "--user --group --close-from --chdir --host --prompt --role --chroot --type --command-timeout "
+              "--other-user",
+     .moves = "-D --chdir -i --login"},
+    {.name = "doas", .valued = "uC"},
+    {.name = "chroot", .valued = "", .names = "--groups --userspec", .positions = 1, .moves = "*"},
+    {.name = "gosu", .valued = "", .positions = 1},
+    {.name = "su-exec", .valued = "", .positions = 1},
+    {.name = "setpriv",
+     .valued = "",
+     .names = "--ambient-caps --inh-caps --bounding-set --ruid --euid --rgid --egid --reuid --regid --groups "
+              "--securebits --pdeathsig --ptracer --selinux-label --apparmor-profile --landlock-access "
+              "--landlock-rule --seccomp-filter"},
+    {.name = "tini", .valued = "pe"},
+    {.name = "dumb-init", .valued = "r", .names = "--rewrite"},
+    {.name = "catatonit", .valued = ""},
+    {.name = "unbuffer", .valued = ""},
+    {.name = "caffeinate", .valued = "tw"},
+    {.name = "eatmydata", .valued = ""},
+    {.name = "catchsegv", .valued = ""},
+    {.name = "srun",
+     .valued = "AbBcCdDeGiJLmMnNopPqrStTwWxE",
+     .flags = "--exclusive --overcommit --overlap --label --pty --unbuffered --verbose --quiet --no-kill "
+              "--oversubscribe --contiguous --spread-job --use-min-nodes --immediate --kill-on-bad-exit "
+              "--preserve-env --test-only --hold --reboot --x11 --propagate --bcast --compress --external "
+              "--interactive --disable-status --send-libs",
+     .moves = "-D --chdir"},
+    {.name = "torchrun",
+     .valued = "t",
+     .flags = "--standalone --no_python --no-python --run_path --run-path --module -m --use_env --use-env",
+     .runs_files = true},
+    {.name = "accelerate",
+     .valued = "",
+     .flags = "--cpu --multi_gpu --multi-gpu --tpu --ipex --use_xpu --use_deepspeed --use_fsdp --use_megatron_lm "
+              "--quiet --debug --module --no_python --same_network --use_parallelism_config",
+     .verb = "launch",
+     .runs_files = true},
+    {.name = "uv",
+     .valued = "pPnCf",
+     .names = "--with --with-editable --with-requirements --extra --no-extra --group --no-group --only-group "
+              "--env-file --python --project --directory --package --index --default-index --index-url "
+              "--extra-index-url --find-links --cache-dir --config-file --color --refresh-package "
+              "--reinstall-package --upgrade-package --no-binary-package --no-build-package --config-setting "
+              "--python-platform --resolution --prerelease --link-mode --index-strategy --keyring-provider",
+     .verb = "run",
+     .moves = "--directory",
+     .runs_files = true},
+    {.name = "poetry", .valued = "", .verb = "run"},
+    {.name = "pipenv", .valued = "", .verb = "run"},
+    {.name = "pdm", .valued = "p", .names = "--project --venv", .verb = "run", .moves = "-p --project"},
+    {.name = "conda", .valued = "np", .names = "--name --prefix --cwd", .verb = "run", .moves = "--cwd"},
+    {.name = "mamba", .valued = "np", .names = "--name --prefix --cwd", .verb = "run", .moves = "--cwd"},
+    {.name = "micromamba",
+     .valued = "nprae",
+     .names = "--name --prefix --cwd --root-prefix",
+     .verb = "run",
+     .moves = "--cwd"},
+});
+
+const PlainRunner* runner_at(const std::vector<ShellWord>& words, std::size_t at) {
+  const auto* const runner = std::ranges::find(kRunners, base_name(words[at].text), &PlainRunner::name);
+  if (runner == kRunners.end()) return nullptr;
+  const bool fits = runner->verb.empty() || (at + 1 < words.size() && words[at + 1].text == runner->verb);
+  return fits ? runner : nullptr;
+}
+
+bool is_among(std::string_view list, std::string_view name) {
+  for (std::size_t from = 0; from < list.size();) {
+    const std::size_t end = std::min(list.find(' ', from), list.size());
+    if (list.substr(from, end - from) == name) return true;
+    from = end + 1;
+  }
+  return false;
+}
+
+// Whether an option of its takes the word behind it.
+bool takes_next(const PlainRunner& runner, std::string_view option) {
+  if (!option.starts_with("--"))
+    return option.size() > 1 && runner.valued.find(option.back()) != std::string_view::npos &&
+           !is_among(runner.flags, option);
+  if (option.find('=') != std::string_view::npos) return false;
+  return runner.flags.empty() ? is_among(runner.names, option) : !is_among(runner.flags, option);
+}
 
 std::size_t behind_runner_options(const std::vector<ShellWord>& words, std::size_t at, std::size_t program,
-                                  std::string_view valued) {
-  std::size_t i = at + 1;
+                                  const PlainRunner& runner) {
+  std::size_t i = at + (runner.verb.empty() ? 1 : 2);
   for (; i < program && words[i].text.starts_with('-'); ++i) {
-    const std::string& w = words[i].text;
-    if (w == "--") return i + 1;
-    const bool lettered = !w.starts_with("--") && w.size() > 1 && valued.find(w.back()) != std::string_view::npos;
-    const bool may_take = w.starts_with("--") && w.find('=') == std::string::npos && i + 1 < program;
-    if (lettered || (may_take && !words[i + 1].text.starts_with('-'))) ++i;
+    if (words[i].text == "--") return i + 1;
+    if (takes_next(runner, words[i].text)) ++i;
   }
   return i;
 }
 
 }  // namespace
 
+bool is_plain_runner(const std::vector<ShellWord>& words, std::size_t at) { return runner_at(words, at) != nullptr; }
+
+bool runs_python_files(const std::vector<ShellWord>& words, std::size_t at) {
+  const PlainRunner* runner = runner_at(words, at);
+  return runner != nullptr && runner->runs_files;
+}
+
+std::string moving_option(const std::vector<ShellWord>& words, std::size_t at, std::size_t program) {
+  const PlainRunner* runner = runner_at(words, at);
+  if (runner != nullptr && runner->moves == "*") return std::string(runner->name);
+  for (std::size_t i = at + 1; runner != nullptr && i < program; ++i) {
+    const std::string_view w = words[i].text;
+    const std::string_view name = w.starts_with("--") ? w.substr(0, w.find('=')) : w.substr(0, 2);
+    if (w.size() > 1 && w[0] == '-' && is_among(runner->moves, name))
+      return fmt::format("{} {}", base_name(words[at].text), name);
+  }
+  return {};
+}
+
 std::optional<std::size_t> program_between(const std::vector<ShellWord>& words, std::size_t at, std::size_t program) {
-  constexpr auto kRunners = std::to_array<PlainRunner>({{"exec", "a"},
-                                                        {"nohup", ""},
-                                                        {"time", "fo"},
-                                                        {"setsid", ""},
-                                                        {"env", "uCS"},
-                                                        {"nice", "n"},
-                                                        {"ionice", "cnp"},
-                                                        {"stdbuf", "ioe"},
-                                                        {"timeout", "ks", 1},
-                                                        {"taskset", "", 1},
-                                                        {"numactl", "iIpPNCmMlSwWb"},
-                                                        {"sudo", "ugCDhprRtTU"},
-                                                        {"doas", "uC"},
-                                                        {"gosu", "", 1},
-                                                        {"su-exec", "", 1},
-                                                        {"tini", "pe"},
-                                                        {"dumb-init", "r"},
-                                                        {"catatonit", ""},
-                                                        {"unbuffer", ""},
-                                                        {"caffeinate", "tw"},
-                                                        {"eatmydata", ""},
-                                                        {"catchsegv", ""}});
-  const auto* const runner = std::ranges::find(kRunners, base_name(words[at].text), &PlainRunner::name);
+  const PlainRunner* runner = runner_at(words, at);
   std::size_t i = program;
-  if (runner != kRunners.end() && (at == 0 || runner->name != "exec"))  // not that of `kubectl exec POD`
-    i = behind_runner_options(words, at, program, runner->valued) + runner->positions;
+  if (runner != nullptr && (at == 0 || runner->name != "exec"))  // not that of `kubectl exec POD`
+    i = behind_runner_options(words, at, program, *runner) + runner->positions;
   for (std::size_t k = at + 1; k < program && i >= program; ++k) {
     if (words[k].text == "--") i = k + 1;
   }
@@ -628,6 +754,7 @@ bool starts_afresh(const std::vector<ShellWord>& words, std::size_t at) {
   };
   if (name == "systemd-run") return !given({"--scope"});
   if (name == "su" || name == "runuser") return given({"-", "-l", "--login"});
+  if (name == "setpriv") return given({"--reset-env"});
   if (name != "srun" && name != "sbatch") return false;
   for (std::size_t i = at + 1; i < words.size() && words[i].text.starts_with('-'); ++i) {
     const std::string& w = words[i].text;

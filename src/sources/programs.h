@@ -35,6 +35,7 @@ struct ServerWords {
   bool vllm = false;
   std::string_view aside = {};      // why these are not a server's words as they stand; empty: they are
   const OwnOptions* own = nullptr;  // options among them that are the program's own
+  std::string module = {};          // a benchmark, where it is no server by its name
 };
 // The server that words[at] starts, when it does.
 std::optional<ServerWords> server_at(const std::vector<ShellWord>& words, std::size_t at);
@@ -58,6 +59,17 @@ bool only_prints(std::string_view program);
 std::optional<std::size_t> program_behind(const std::vector<ShellWord>& words, std::size_t at);
 // Index of a program that words[at] starts and that nobody knows, in front of words[program].
 std::optional<std::size_t> program_between(const std::vector<ShellWord>& words, std::size_t at, std::size_t program);
+
+// Whether words[at] is a program whose own words in front of the one that it starts are known, as `program_between`
+// asks.
+bool is_plain_runner(const std::vector<ShellWord>& words, std::size_t at);
+// Of those, one that runs a file of Python as it stands: torchrun, `uv run`.
+bool runs_python_files(const std::vector<ShellWord>& words, std::size_t at);
+// Its option, in front of words[program], with which it runs that in another folder: "env -C"; "" without one.
+std::string moving_option(const std::vector<ShellWord>& words, std::size_t at, std::size_t program);
+// Index of the first word behind the options of words[at], an interpreter of Python, that is none that it takes before
+// its program: a file, -, or what begins with -m or -c.
+std::size_t behind_python_options(const std::vector<ShellWord>& words, std::size_t at);
 
 // Whether what words[at] starts runs on another machine, or in a container of one.
 bool leaves_machine(std::string_view program);

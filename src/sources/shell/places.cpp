@@ -357,6 +357,8 @@ bool only_reads(std::string_view program) {
 
 std::string name_of(const std::string& path) { return fs::path(path).filename().string(); }
 
+std::optional<std::size_t> program_word(const std::vector<ShellWord>& words);
+
 }  // namespace
 
 // Files that a command may have written are not those that lie beside the script any longer.
@@ -371,8 +373,9 @@ void ShellEvaluator::note_touched(const ShellCommand& command, const Node& node)
                        return w.text.starts_with("-") && w.text.find('i') != std::string::npos;
                      });
   if (only_reads(program) || (program == "sed" && !edits)) return;
+  const auto runs = program_word(command.words);
   for (std::size_t i = 1; i < command.words.size(); ++i) {
-    if (command.file && i == command.file_word) continue;  // it runs
+    if ((command.file && i == command.file_word) || i == runs) continue;  // it runs
     const std::string& word = command.words[i].text;
     if (word.size() < 256 && state_.touched.size() < limits::kVariables) state_.touched.insert(name_of(word));
   }
@@ -419,7 +422,7 @@ std::optional<ShellText> ShellEvaluator::text_beside(const ShellWord& word, std:
     return std::nullopt;
   }
   if (!path.empty() && is_touched(path)) {
-    why = "this script writes it";
+    why = "this script may write it before";
     return std::nullopt;
   }
   const bool from_start = start_.own_file.empty() && word.unknowns.empty() && !state_.moved && !word.text.empty() &&
@@ -442,18 +445,10 @@ namespace {
 
 bool has_folder(const ShellWord& word) { return word.text.find('/') != std::string::npos; }
 
-// Programs that run their words as they stand.
-bool is_around(const ShellWord& word) {
-  constexpr std::array<std::string_view, 16> kAround = {"exec",   "nohup",     "time", "timeout", "nice",    "setsid",
-                                                        "stdbuf", "numactl",   "env",  "sudo",    "taskset", "ionice",
-                                                        "tini",   "dumb-init", "gosu", "su-exec"};
-  return std::ranges::find(kAround, base_name(word.text)) != kAround.end();
-}
-
 // Index of the program behind them: `exec nohup PROGRAM`.
 std::size_t behind_wrappers(const std::vector<ShellWord>& words) {
   std::size_t program = 0;
-  while (is_around(words[program])) {
+  while (is_plain_runner(words, program)) {
     const auto next = program_between(words, program, words.size());
     if (!next || *next <= program) break;
     program = *next;
@@ -461,23 +456,27 @@ std::size_t behind_wrappers(const std::vector<ShellWord>& words) {
   return program;
 }
 
-// Index of the file that an interpreter of Python runs.
+// Index of the file that an interpreter of Python runs, or what starts one: torchrun, `uv run`.
 std::optional<std::size_t> program_word(const std::vector<ShellWord>& words) {
-  const std::size_t python = behind_wrappers(words);
-  if (!base_name(words[python].text).starts_with("python") || server_at(words, python)) return std::nullopt;
-  for (std::size_t i = python + 1; i < words.size(); ++i) {
-    const std::string& w = words[i].text;
-    if (!w.starts_with('-')) return w.ends_with(".py") ? std::optional(i) : std::nullopt;
-    if (w.find_first_of("mc", 1) != std::string::npos || w.starts_with("--")) return std::nullopt;
-    if (w == "-W" || w == "-X") ++i;
+  std::size_t program = 0;
+  bool as_it_stands = false;
+  while (is_plain_runner(words, program)) {
+    const auto next = program_between(words, program, words.size());
+    if (!next || *next <= program) break;
+    as_it_stands = runs_python_files(words, program);
+    program = *next;
   }
-  return std::nullopt;
+  if (as_it_stands && words[program].text.ends_with(".py")) return program;
+  if (!base_name(words[program].text).starts_with("python") || server_at(words, program)) return std::nullopt;
+  const std::size_t i = behind_python_options(words, program);
+  const bool file = i < words.size() && !words[i].text.starts_with('-') && words[i].text.ends_with(".py");
+  return file ? std::optional(i) : std::nullopt;
 }
 
 }  // namespace
 
 std::optional<std::size_t> script_word(const std::vector<ShellWord>& words) {
-  if (!is_shell(words.front().text) && !is_around(words.front()))
+  if (!is_shell(words.front().text) && !is_plain_runner(words, 0))
     return has_folder(words.front()) ? std::optional<std::size_t>(0) : std::nullopt;
   const std::size_t program = behind_wrappers(words);
   if (program > 0 && has_folder(words[program]) && !is_shell(words[program].text)) return program;
@@ -534,15 +533,12 @@ void ShellEvaluator::find_on_path(ShellCommand& command) const {
   }
 }
 
-// The folder that `env -C` runs a program in.
-static bool changes_folder(const std::vector<ShellWord>& words, std::size_t program) {
-  bool env = false;
+// What runs words[program] in another folder: `env -C`.
+static std::string changes_folder(const std::vector<ShellWord>& words, std::size_t program) {
   for (std::size_t i = 0; i < program; ++i) {
-    const std::string& w = words[i].text;
-    env = env || base_name(w) == "env";
-    if (env && (w.starts_with("-C") || w.starts_with("--chdir"))) return true;
+    if (std::string option = moving_option(words, i, program); !option.empty()) return option;
   }
-  return false;
+  return {};
 }
 
 // A script beside this one that a command runs: what it names without a folder is in the folder that it is run in. Not
@@ -558,10 +554,10 @@ void ShellEvaluator::run_beside(ShellCommand& command) {
   if (!at || command.words[*at].several || state_.files.contains(command.words[*at].text)) return;
   std::string path;
   std::string why;
-  if (changes_folder(command.words, *at)) {
+  if (const std::string option = changes_folder(command.words, *at); !option.empty()) {
     note("SH004",
-         fmt::format("{} is run here and not followed (env -C runs it in another folder): what it starts is not known",
-                     command.words[*at].text),
+         fmt::format("{} is run here and not followed ({} runs it in another folder): what it starts is not known",
+                     command.words[*at].text, option),
          command.begin);
     return;
   }
