@@ -523,6 +523,37 @@ TEST(Conceal, OurOwnWordsAreShown) {
               AllOf(HasSubstr("where `rules` of its job"), HasSubstr("where its job is started: when: manual")));
 }
 
+// A word of ours that is a secret, too, is hidden where it is the user's alone.
+TEST(Conceal, OurOwnWordsAreShownBesideASecretThatIsOneOfThem) {
+  const TemporaryDirectory dir;
+  const std::string serve = "python -m sglang.launch_server --model-path m --api-key ";
+  const auto said = [&](const std::string& text) { return run_tool({"launches", dir.file("a.sh", text + "\n")}).out; };
+  EXPECT_THAT(said("export PASSWORD=variable\n" + serve + "x --tp $TP"),
+              AllOf(HasSubstr("the variable TP is not set"), Not(HasSubstr("PASSWORD=variable"))));
+  EXPECT_THAT(said("if [ -e /x ]; then " + serve + "line; fi"), HasSubstr("in a branch at line 1\n"));
+  EXPECT_THAT(said(serve + "program --tp $(cat program)"),
+              AllOf(HasSubstr("what $(cat ***) prints"), Not(HasSubstr("program"))));
+  EXPECT_THAT(said("for line in variable; do " + serve + "variable; done"), Not(HasSubstr("line=variable")));
+}
+
+// By whatever way it came to a variable whose name says that it is one.
+TEST(Conceal, ASecretIsHiddenWhereverItsVariableGotIt) {
+  const TemporaryDirectory dir;
+  const std::string serve = "python -m sglang.launch_server --model-path m --served-model-name ";
+  for (const std::string& text :
+       {"set -- Zq7marker9X; API_KEY=$1; " + serve + "$API_KEY", "API_KEY=${X:-Zq7marker9X}; " + serve + "$API_KEY",
+        "API_KEY=a${X:-Zq7marker9X}b; " + serve + "$API_KEY",
+        "f() { local token=$1; " + serve + "$token; }; f Zq7marker9X",
+        "A=(Zq7marker9X); HF_TOKEN=${A[0]}; " + serve + "$HF_TOKEN", "B=Zq7marker9X; PASSWORD=$B; " + serve + "$B"}) {
+    for (const std::string format : {"text", "json"}) {
+      const std::string out = run_tool({"launches", "--format", format, dir.file("a.sh", text + "\n")}).out;
+      EXPECT_THAT(out, AllOf(HasSubstr("***"), Not(HasSubstr("Zq7marker9X")))) << text;
+    }
+  }
+  EXPECT_THAT(run_tool({"launches", dir.file("b.sh", "B=Zq7marker9X; " + serve + "$B\n")}).out,
+              HasSubstr("Zq7marker9X"));
+}
+
 // Words that commands are asked with; what they are given may be a secret.
 TEST(Conceal, WordsOfUsualCommandsAreShown) {
   const TemporaryDirectory dir;

@@ -2,6 +2,7 @@
 #include "src/intake/conceal.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <functional>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "src/base/remembered.h"
 #include "src/intake/open_text.h"
 #include "src/intake/secret_text.h"
+#include "src/sources/assigned_values.h"
 
 namespace preflight::commands {
 namespace {
@@ -28,6 +30,35 @@ constexpr std::size_t kLongNumber = 8;  // shorter ones are what other options a
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+// Whether a part of a sentence is one of the words that sentences about launches are made of, outside of what they
+// quote: a name, a text in quotes, ${…}, a value behind =.
+bool is_of_sentence(std::string_view sentence, const TextPart& part) {
+  constexpr auto kWords = std::to_array<std::string_view>(
+      {"arguments", "assignment", "behind",   "branch",    "calls",    "changes",   "cluster", "command", "computed",
+       "container", "default",    "depends",  "different", "every",    "file",      "fills",   "filled",  "followed",
+       "found",     "front",      "function", "give",      "given",    "hands",     "here",    "holds",   "known",
+       "launch",    "line",       "loop",     "matrix",    "message",  "module",    "name",    "named",   "names",
+       "nothing",   "number",     "option",   "order",     "others",   "over",      "place",   "policy",  "prints",
+       "process",   "program",    "read",     "release",   "runs",     "script",    "secret",  "server",  "service",
+       "shell",     "started",    "starts",   "stands",    "step",     "succeeds",  "takes",   "text",    "that",
+       "turn",      "understood", "unless",   "value",     "variable", "variables", "what",    "where",   "which",
+       "whoever",   "with",       "words",    "workflow",  "written"});
+  if (std::ranges::find(kWords, sentence.substr(part.begin, part.size)) == kWords.end()) return false;
+  const auto at = [&](std::size_t i) { return i < sentence.size() ? sentence[i] : '\0'; };
+  const char before = part.begin == 0 ? ' ' : sentence[part.begin - 1];
+  const char after = at(part.begin + part.size);
+  constexpr std::string_view kBehind = " ;,:)";
+  if ((before != ' ' && before != '(') || (after != '\0' && kBehind.find(after) == std::string_view::npos))
+    return false;
+  const std::string_view front = sentence.substr(0, part.begin);
+  const bool quoted = std::ranges::count(front, '"') % 2 != 0 || std::ranges::count(front, '\'') % 2 != 0 ||
+                      std::ranges::count(front, '`') % 2 != 0;
+  const auto substituted = front.rfind("$(");
+  if (substituted != std::string_view::npos && front.find(')', substituted) == std::string_view::npos) return false;
+  const auto opened = front.find_last_of("{[");
+  return !quoted && (opened == std::string_view::npos || front.find_first_of("}]", opened) != std::string_view::npos);
+}
 
 class Secrets {
  public:
@@ -63,9 +94,17 @@ class Secrets {
     return all;
   }
 
+  // A sentence of ours: a word of it that is a secret, too, tells of none where it stands as ours.
+  void hide_in_sentence(std::string& text) const {
+    std::vector<TextPart> found = found_in(text);
+    std::erase_if(found, [&](const TextPart& part) { return is_of_sentence(text, part); });
+    hide(found, text, false);
+  }
   // `keep_columns`: what stands behind a secret stays in its place.
-  void hide_in(std::string& text, bool keep_columns = false) const {
-    const std::vector<TextPart> found = found_in(text);
+  void hide_in(std::string& text, bool keep_columns = false) const { hide(found_in(text), text, keep_columns); }
+
+ private:
+  static void hide(const std::vector<TextPart>& found, std::string& text, bool keep_columns) {
     if (found.empty()) return;
     std::string shown;
     std::size_t at = 0;
@@ -76,8 +115,6 @@ class Secrets {
     }
     text = shown.append(text, at);
   }
-
- private:
   // Of the longest one that stands there; 0: none does.
   [[nodiscard]] std::size_t size_at(std::string_view text, std::size_t at) const {
     if (by_start_.empty()) return 0;
@@ -378,14 +415,18 @@ std::size_t longest_secret_field(const Launch& launch) {
 
 void keep_secrets_of(std::string_view text) {
   constexpr std::size_t kLong = 8;  // shorter ones are words of other texts, too
-  Secrets& all = Secrets::of_texts();
   std::size_t most = limits::kVariables;
-  for (const auto& [begin, size] : secret_parts(text)) {
-    const std::string_view value = text.substr(begin, size);
+  const auto keep = [&](std::string_view value) {
     const bool one_word = value.find_first_of(" \t\r\n$`{") == std::string_view::npos;
-    if (value.size() < kLong || !one_word || is_open_word(value)) continue;
-    if (most-- == 0) return;
-    all.add(value);
+    if (value.size() < kLong || !one_word || is_open_word(value) || most == 0) return;
+    --most;
+    Secrets::of_texts().add(value);
+  };
+  for (const auto& [begin, size] : secret_parts(text)) keep(text.substr(begin, size));
+  for (const auto& [name, values] : sources::AssignedValues::take()) {
+    for (const std::string& value : values) {
+      if (hides_whole(name, value)) keep(value);
+    }
   }
 }
 
@@ -486,15 +527,14 @@ void conceal(ReadLaunch& launch, Release release) {
   hide_in_names(launch.env);
   for (std::string& word : launch.argv) secrets.hide_in(word);
   for (auto& [name, value] : launch.env) secrets.hide_in(value);
-  for (std::string* text : {&launch.name, &launch.when, &launch.image}) {
-    secrets.hide_in(*text);
-    hide_parts(*text);
-  }
+  for (std::string* text : {&launch.name, &launch.image}) secrets.hide_in(*text);
+  secrets.hide_in_sentence(launch.when);
+  for (std::string* text : {&launch.name, &launch.when, &launch.image}) hide_parts(*text);
   hide_condition(launch.when, [&](const std::string& name, const std::string& value) {
     return !hides_whole(name, value) && value.find('*') == std::string::npos && is_told_anyway(launch, name, value);
   });
   for (ReadLaunch::Open& open : launch.unknown) {
-    secrets.hide_in(open.what);
+    secrets.hide_in_sentence(open.what);
     hide_parts(open.what);
     hide_literals(open.what);
     if (open.what.starts_with("the variable ")) hide_odd_names(open.what);

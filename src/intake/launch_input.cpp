@@ -188,6 +188,7 @@ Result<sources::LaunchCommand> launch_in(const LaunchInput& input) {
   const std::string folder = std::filesystem::current_path(error).string();
   auto all = input.command_is_file ? sources::read_launches(*input.command, input.variables, input.command_name)
                                    : sources::read_command(*input.command, input.variables, {.folder = folder});
+  keep_secrets_of({});  // what its variables were set to
   if (!all) return tl::make_unexpected(all.error());
   const auto which = chosen(input, *all);
   if (!which) return tl::make_unexpected(which.error());

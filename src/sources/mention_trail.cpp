@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "src/sources/assigned_values.h"
 #include "src/sources/mentions.h"
 
 namespace preflight::sources {
@@ -26,7 +27,10 @@ bool is_argument(const std::string& name) {
 
 }  // namespace
 
-void MentionTrail::assigned(const std::string& name, const ShellText& value) { assigned_[name].merge(marks_of(value)); }
+void MentionTrail::assigned(const std::string& name, const ShellText& value) {
+  assigned_[name].merge(marks_of(value));
+  if (value.unknowns.empty()) AssignedValues::note(name, value.text);
+}
 
 void MentionTrail::inserted(const std::string& name, std::size_t place, const ShellText& value) {
   auto marks = marks_of(value);
