@@ -206,6 +206,18 @@ TEST(Nodes, PrefillAndDecodeServersAreComparedAsCheckDoes) {
   EXPECT_THAT(alone.out, HasSubstr("each of these servers was looked at by itself: 2 nodes"));
 }
 
+// What `check` does not judge, these do not either.
+TEST(Nodes, AScriptWhoseLinesEndWithCrLfIsNotKnown) {
+  const testing::TemporaryDirectory dir;
+  const std::string launch = "python -m sglang.launch_server --model-path Qwen/Qwen3-8B";
+  const std::string good = dir.file("good.sh", launch + "\n");
+  for (const std::string& text : {launch + "\r\n", launch + "\r\n" + launch + " --tp 2\r\n"}) {
+    const auto run = testing::run_tool({"nodes", dir.file("bad.sh", text), good});
+    EXPECT_EQ(run.status, 2) << run.out;
+    EXPECT_THAT(run.err, ::testing::HasSubstr("bad.sh:1:58: lines of this script end with CR LF")) << run.out;
+  }
+}
+
 // What was found and is ignored was found: the group does not fit.
 TEST(Nodes, OfAGroupWhoseFindingsAreIgnoredDoNotFit) {
   const TemporaryDirectory dir;

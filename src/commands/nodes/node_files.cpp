@@ -161,8 +161,9 @@ Result<std::vector<Node>> nodes_in(const std::string& file, const std::string& t
   }
   // Several commands in one file are several nodes; what is wrong with the text is told when it is read again.
   const auto command = std::make_shared<const std::string>(text);
-  auto launches = sources::find_launches(text, variables);
-  if (!launches || launches->size() < 2) return std::vector<Node>{{file, command, {}, {}}};
+  auto launches = sources::read_launches(text, variables, file);
+  const auto is_open = [](const sources::LaunchCommand& launch) { return !launch.unknown.empty(); };
+  if (!launches || std::ranges::any_of(*launches, is_open) || launches->size() < 2) return std::vector<Node>{{.name = file, .command = command, .is_file = true}};
   for (sources::LaunchCommand& launch : *launches) {
     nodes.push_back({fmt::format("{}, launch {}", file, nodes.size() + 1),
                      command,

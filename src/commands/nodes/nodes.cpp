@@ -36,6 +36,7 @@ LaunchInput input_of(const Node& node, const LaunchInput& input) {
   LaunchInput one = input;
   one.command = *node.command;
   one.command_name = node.name;
+  one.command_is_file = node.is_file;
   one.which_launch = 0;
   one.found = node.found.get();
   one.cards = node.cards;

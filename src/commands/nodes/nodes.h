@@ -20,6 +20,7 @@ struct Node {
   std::shared_ptr<const sources::LaunchCommand> found = {};  // the launch itself, where `command` was read for it
   std::string set = {};                                      // the LeaderWorkerSet that it is of
   std::string file = {};                                     // that holds it, where the name has more
+  bool is_file = false;                                      // its name is the path of `command`
 };
 
 // One node per launch in each file; a manifest gives as many as its size says. Errors: unreadable files, a file without
