@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "src/base/limits.h"
+#include "src/sources/file_steps.h"
 #include "src/sources/yaml_merges.h"
 
 namespace preflight::sources {
@@ -162,6 +163,8 @@ std::size_t YamlTree::offset(const python::YamlNode& node) const {
 
 ShellWord YamlTree::word(const python::YamlNode& node) const {
   const auto other = adopted_.find(&node);
+  // Aliases hand one long text to many, and each is made a word anew. Who walks the tree tells that there is no more.
+  if (!FileSteps::take_bytes(node.text.size())) return {{}, offset(node), offset(node) + 1};
   const ShellWord out = other == adopted_.end()
                             ? placed(text_, offset(node), node.text)
                             : ShellWord{{node.text, std::vector<std::size_t>(node.text.size(), other->second), {}},

@@ -73,3 +73,4 @@ printf '{%s}' "$(settings 600)" > $D/wide_alone.json
 # Interpreters that answer what they like.
 hostile() { printf '#!/bin/sh\n%s\n' "$2" > $D/hostile_$1.py; chmod +x $D/hostile_$1.py; }
 hostile noise 'head -c 200000 /dev/urandom'; hostile null 'echo null'; hostile list 'echo []'; hostile kill 'kill -KILL $$'; hostile endless 'yes "{"'; hostile sleep 'sleep 60'
+{ printf 'x: &b |\n  echo\n  # '; head -c 400000 /dev/zero | tr '\0' a; printf '\non: push\njobs:\n  a:\n    runs-on: x\n    steps:\n'; yes '    - run: *b' | head -n 20000; } > $D/long_alias.yaml

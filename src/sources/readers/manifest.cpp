@@ -41,6 +41,7 @@ Result<bool> ManifestReader::run() {
     seen_ = 0;
     account_for_prose(*root, 0, false);
   }
+  if (!spend(1)) return tl::make_unexpected(*error_);
   return true;
 }
 
@@ -222,7 +223,7 @@ ShellWord ManifestReader::without_templates(const ShellWord& word) const {
 }
 
 void ManifestReader::walk(const YamlNode& node, Around around, int depth, const std::string& key) {
-  if (depth > limits::kManifestDepth || ++seen_ > limits::kManifestNodes || stopped()) return;
+  if (depth > limits::kManifestDepth || ++seen_ > limits::kManifestNodes || stopped() || !spend(1)) return;
   if (node.kind == YamlNode::kSequence) {
     if (around.dialect == Dialect::kPiece && (key == "runcmd" || key == "bootcmd"))
       return cloud_commands(node, around, key);
