@@ -52,11 +52,15 @@ def setting(settings, name):
 
 def model_stub(model_config, rank, stages):
     """The model's class without its weights: the layers of this stage, and the window as the class tells it."""
+    from sglang.srt.configs.load_config import LoadConfig
     from sglang.srt.distributed.utils import get_pp_indices
+    from sglang.srt.model_loader import loader
     from sglang.srt.model_loader.utils import get_model_architecture
 
     stub = types.SimpleNamespace(config=model_config.hf_config)
     kind = get_model_architecture(model_config)[0]
+    if keeps_scheme(kind):
+        stub.quant_config = loader._get_quantization_config(model_config, LoadConfig(load_format="dummy"))
     if stages > 1 and "pp_proxy_tensors" not in inspect.signature(kind.forward).parameters:
         raise LookupError("no pipeline stages")
     if any("start_layer" in inspect.getsource(k) for k in kind.__mro__ if k.__module__.startswith("sglang.")):
@@ -65,6 +69,12 @@ def model_stub(model_config, rank, stages):
         window = window_of(kind, model_config.hf_config)
         stub.get_attention_sliding_window_size = lambda: window
     return stub
+
+
+def keeps_scheme(kind):
+    """Whether the class keeps the quantisation object that the runner asks for the type of the cache."""
+    own = [k.__dict__["__init__"] for k in kind.__mro__ if k.__module__.startswith("sglang.") and "__init__" in k.__dict__]
+    return any("self.quant_config =" in inspect.getsource(function) for function in own)
 
 
 def window_of(kind, config):
