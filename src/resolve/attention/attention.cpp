@@ -30,13 +30,13 @@ std::string default_backend(Resolution& r) {
 }
 
 void fill_attention_backend(Resolution& r) {
-  const std::string_view source = r.since(v0_5(15)) ? "_attention_backend_default" : kSource;
+  constexpr std::string_view kStep = "_attention_backend_default";
   r.model();
   const Value prefill = r[Field::prefill_attention_backend];
   if (!prefill.is_none() && prefill == r[Field::decode_attention_backend]) {
-    r.change(source, Field::attention_backend, prefill);
+    r.change(kStep, Field::attention_backend, prefill);
   } else if (r.none(Field::attention_backend)) {
-    r.change(source, Field::attention_backend, default_backend(r));
+    r.change(kStep, Field::attention_backend, default_backend(r));
   }
 }
 
@@ -67,9 +67,9 @@ void disable_radix_cache_for_whisper(Resolution& r) {
 
 void replace_fa3_with_fp8_e5m2(Resolution& r) {
   if (!attention_is(r, "fa3") || !r.is(Field::kv_cache_dtype, "fp8_e5m2")) return;
-  const std::string_view step = r.since(v0_5(15)) ? "_attention_backend_fa3_fp8_fallback" : kSource;
-  r.warn(step, "fa3 reads fp8_e4m3 only, so attention runs on triton");
-  r.change(step, Field::attention_backend, "triton");
+  constexpr std::string_view kStep = "_attention_backend_fa3_fp8_fallback";
+  r.warn(kStep, "fa3 reads fp8_e4m3 only, so attention runs on triton");
+  r.change(kStep, Field::attention_backend, "triton");
 }
 
 void shrink_memory_for_aiter(Resolution& r) {
@@ -84,14 +84,13 @@ void shrink_memory_for_aiter(Resolution& r) {
 }
 
 void fall_back_where_the_device_lacks_units(Resolution& r) {
-  const bool passes = r.since(v0_5(15));
-  const std::string_view step = passes ? "_attention_backend_platform_fallbacks" : kSource;
+  constexpr std::string_view kStep = "_attention_backend_platform_fallbacks";
   if (attention_is(r, "intel_amx") && r.is(Field::device, "cpu")) {
-    r.warn(step, "attention runs on torch_native: a processor without AMX is assumed, with AMX intel_amx stays");
-    r.change(step, Field::attention_backend, "torch_native");
+    r.warn(kStep, "attention runs on torch_native: a processor without AMX is assumed, with AMX intel_amx stays");
+    r.change(kStep, Field::attention_backend, "torch_native");
   } else if (attention_is(r, "intel_xpu") && r.is(Field::device, "xpu") && !r.device().has_fp64) {
-    r.warn(step, "this GPU has no XMX that intel_xpu could use, so attention runs on triton");
-    r.change(step, Field::attention_backend, "triton");
+    r.warn(kStep, "this GPU has no XMX that intel_xpu could use, so attention runs on triton");
+    r.change(kStep, Field::attention_backend, "triton");
   }
 }
 
@@ -105,12 +104,12 @@ void constrain_intel_xpu_pages(Resolution& r) {
   }
   const bool applies = takes_mla_prefill ? backends.uses("intel_xpu") : is_text(backends.decode, "intel_xpu");
   if (!applies || page_is_one_of(r, {64, 128}) || (mla && page_is_one_of(r, {16, 32}))) return;
-  const std::string_view step = r.since(v0_5(15)) ? "_intel_xpu_page_constraint" : kSource;
+  constexpr std::string_view kStep = "_intel_xpu_page_constraint";
   const std::string before =
       r.none(Field::page_size) ? std::string() : fmt::format(" instead of {}", r[Field::page_size].repr());
-  r.warn(step, fmt::format("intel_xpu takes pages of {} tokens; the page size becomes 128{}",
-                           mla ? "16, 32, 64 or 128" : "64 or 128", before));
-  r.change(step, Field::page_size, 128);
+  r.warn(kStep, fmt::format("intel_xpu takes pages of {} tokens; the page size becomes 128{}",
+                            mla ? "16, 32, 64 or 128" : "64 or 128", before));
+  r.change(kStep, Field::page_size, 128);
 }
 
 // Models with dual chunk attention need their own backend (up to 0.5.19).
@@ -119,7 +118,7 @@ void require_dual_chunk_backend(Resolution& r) {
   const bool dual = attention_is(r, "dual_chunk_flash_attn");
   if (!r.model().root("dual_chunk_attention_config").is_none() && !dual) {
     r.refuse(
-        RF::kOther, "ValueError", r.since(v0_5(15)) ? "_attention_backend_dual_chunk" : std::string(kSource),
+        RF::kOther, "ValueError", "_attention_backend_dual_chunk",
         "the model uses dual chunk attention, which needs --attention-backend dual_chunk_flash_attn",
         {{.steps = {{StepKind::kGive, "--json-model-override-args", {R"({"dual_chunk_attention_config": null})"}}}}});
   }
@@ -134,7 +133,7 @@ void require_dual_chunk_backend(Resolution& r) {
 
 void sampling_backend_default(Resolution& r) {
   if (!r.none(Field::sampling_backend)) return;
-  r.change(r.since(v0_5(15)) ? "_sampling_backend_default" : "_handle_sampling_backend", Field::sampling_backend,
+  r.change("_sampling_backend_default", Field::sampling_backend,
            "pytorch");  // flashinfer is not installed
 }
 
@@ -153,7 +152,7 @@ void handle_attention_backend_compatibility(Resolution& r) {
 
 void page_size_default(Resolution& r) {
   if (!r.none(Field::page_size)) return;
-  r.change(r.since(v0_5(15)) ? "_page_size_default" : "_handle_page_size", Field::page_size, 1);
+  r.change("_page_size_default", Field::page_size, 1);
 }
 
 void handle_multi_item_scoring(Resolution& r) {

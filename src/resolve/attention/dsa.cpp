@@ -26,7 +26,7 @@ bool shares_topk_between_layers(Resolution& r, const ModelFacts& model) {
   Value frequency = has_attribute(model, "index_topk_freq") ? model.root("index_topk_freq") : Value(1);
   if (r.since(v0_5(14)) && !frequency.truthy()) frequency = 1;
   if (!frequency.is_number()) {
-    r.refuse(RF::kOther, "TypeError", r.since(v0_5(20)) ? "_validate_dsa_tbo_index_sharing" : kStep,
+    r.refuse(RF::kOther, "TypeError", "_validate_dsa_tbo_index_sharing",
              "index_topk_freq of the configuration is not a number");
   }
   if (frequency.as_number() > 1) return true;
@@ -46,7 +46,7 @@ bool shares_topk_between_layers(Resolution& r, const ModelFacts& model) {
 void refuse_two_batch_overlap(Resolution& r, const ModelFacts& model) {
   if (!r.on(Field::enable_two_batch_overlap) || !shares_topk_between_layers(r, model)) return;
   r.refuse(
-      RF::kOther, "ValueError", r.since(v0_5(20)) ? "_validate_dsa_tbo_index_sharing" : kStep,
+      RF::kOther, "ValueError", "_validate_dsa_tbo_index_sharing",
       "--enable-two-batch-overlap does not pass the top-k indices between layers that this model shares them with");
 }
 

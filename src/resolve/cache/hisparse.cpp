@@ -47,7 +47,7 @@ void check_features(Resolution& r) {
 
 void check_kv_cache_dtype(Resolution& r) {
   if (r.one_of(Field::kv_cache_dtype, {"bfloat16", "auto", "fp8_e4m3"})) return;
-  r.refuse(RF::kOther, "ValueError", r.since(v0_5(14)) ? "validate_hisparse_kv_cache_dtype" : kFunction,
+  r.refuse(RF::kOther, "ValueError", "validate_hisparse_kv_cache_dtype",
            fmt::format("--enable-hisparse keeps its cache in bfloat16 or fp8_e4m3, not in {}; set --kv-cache-dtype.",
                        r.text(Field::kv_cache_dtype)));
 }
@@ -59,7 +59,7 @@ void check_backend(Resolution& r, Field field, std::string_view phase) {
   if (!r.is(Field::kv_cache_dtype, "bfloat16")) allowed.emplace_back("flashmla_kv");
   if (!r.is(Field::kv_cache_dtype, "bfloat16") && r.since(v0_5(18))) allowed.emplace_back("flashinfer_sparse_mla");
   if (among(r.text(field), allowed)) return;
-  r.refuse(RF::kOther, "ValueError", r.since(v0_5(14)) ? "validate_hisparse_dsa_backend" : kFunction,
+  r.refuse(RF::kOther, "ValueError", "validate_hisparse_dsa_backend",
            fmt::format("--enable-hisparse with --kv-cache-dtype {} cannot use --dsa-{}-backend {}; leave it out.",
                        r.text(Field::kv_cache_dtype), phase, r.text(field)));
 }

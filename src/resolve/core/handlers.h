@@ -2,8 +2,9 @@
 //
 // A handler is a method `_handle_x` up to 0.5.18 and a function `handle_x` since; logging and tracebacks name it so,
 // while the source of what it sets stays `_handle_x`. Steps name it either way. Some were part of a larger method in
-// the first releases, some never had or always keep the underscore. What is in no record is called as it is written:
-// the passes (_page_size_default, …), the model overrides, functions of other packages.
+// the first releases or had another name, some never had or always keep the underscore, as the passes do that came out
+// of a handler. What is in no record is called as it is written: other passes, the model overrides, functions of other
+// packages.
 // Tested by tests/handlers_test.cpp.
 #pragma once
 
@@ -19,7 +20,7 @@ struct Handler {
   std::string_view name;                 // without underscore
   Release underscored_until = v0_5(19);  // tracebacks say _name up to there
   bool assigns = true;                   // up to 0.5.18 it assigns fields, where passes declare them
-  std::string_view part_of = {};         // the larger method that held it …
+  std::string_view part_of = {};         // the larger method that held it, or what it was called …
   Release part_until = v0_5(0);          // … in releases before this one
 };
 

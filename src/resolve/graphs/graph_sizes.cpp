@@ -49,8 +49,7 @@ Value::List up_to(Resolution& r, const char* function, std::initializer_list<Ran
 }  // namespace
 
 Value decode_graph_sizes(Resolution& r, const Value& max_size) {
-  const char* function =
-      r.since(v0_5(14)) ? "generate_decode_cuda_graph_batch_sizes" : "_generate_cuda_graph_batch_sizes";
+  const char* function = "generate_decode_cuda_graph_batch_sizes";
   const std::int64_t most = operators::index(r, function, max_size);
   Value::List sizes;
   if (r.on(Field::disable_cuda_graph_padding)) {
@@ -65,8 +64,7 @@ Value decode_graph_sizes(Resolution& r, const Value& max_size) {
 }
 
 Value prefill_graph_sizes(Resolution& r, const Value& max_size) {
-  const char* function =
-      r.since(v0_5(14)) ? "generate_prefill_cuda_graph_batch_sizes" : "_generate_piecewise_cuda_graph_tokens";
+  const char* function = "generate_prefill_cuda_graph_batch_sizes";
   const std::int64_t most = operators::index(r, function, max_size);
   return Value::list(up_to(
       r, function, {{4, 32, 4}, {48, 256, 16}, {288, 512, 32}, {576, 1024, 64}, {1280, 4096, 256}, {4608, most, 512}},

@@ -103,7 +103,7 @@ void check_remote_instance(Resolution& r, std::string_view function) {
 void resolve_format_of_path(Resolution& r) {
   const std::string& path = r.text(Field::model_path);
   if (r.one_of(Field::load_format, {"auto", "gguf"}) && is_gguf(r, path)) {
-    r.change(r.since(v0_5(15)) ? "_gguf_quantization" : kLoadFormat, Field::quantization, "gguf");
+    r.change("_gguf_quantization", Field::quantization, "gguf");
     r.change(kLoadFormat, Field::load_format, "gguf");
     if (facts::gguf_source(r.release(), path) == facts::GgufSource::kNative) r.unmodelled(Field::model_path);
   }

@@ -95,12 +95,12 @@ void separate_shared_experts(Resolution& r) {
   r.declare("_moe_runner_fusion_disable", {{Field::disable_shared_experts_fusion, true}});
 }
 
-void obey_cutlass_variable(Resolution& r, std::string_view function) {
+void obey_cutlass_variable(Resolution& r) {
   if (r.since(v0_5(18)) || !r.env_bool("SGLANG_CUTLASS_MOE", false)) return;
-  const std::string_view step = r.since(v0_5(15)) ? "_cutlass_moe_env_override" : std::string_view(function);
-  r.warn(step, "SGLANG_CUTLASS_MOE is deprecated; use --moe-runner-backend cutlass");
-  r.require(r.one_of(Field::quantization, {"fp8", "mxfp8"}), step, "cutlass MoE needs fp8 or mxfp8");
-  r.change(step, Field::moe_runner_backend, "cutlass");
+  constexpr std::string_view kStep = "_cutlass_moe_env_override";
+  r.warn(kStep, "SGLANG_CUTLASS_MOE is deprecated; use --moe-runner-backend cutlass");
+  r.require(r.one_of(Field::quantization, {"fp8", "mxfp8"}), kStep, "cutlass MoE needs fp8 or mxfp8");
+  r.change(kStep, Field::moe_runner_backend, "cutlass");
 }
 
 // --moe-runner-backend megamoe is another way to say --moe-a2a-backend megamoe.
@@ -129,7 +129,7 @@ void handle_moe_kernel_config(Resolution& r) {
   fit_runner_to_quantization(r);
   check_runner(r, function);
   separate_shared_experts(r);
-  obey_cutlass_variable(r, function);
+  obey_cutlass_variable(r);
   if (r.is(Field::moe_runner_backend, "cutlass") && r.one_of(Field::quantization, {"fp8", "mxfp8"})) {
     r.require(r[Field::ep_size] == Value(1), function, "cutlass MoE in fp8 or mxfp8 needs --ep-size 1");
   }

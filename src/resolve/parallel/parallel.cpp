@@ -161,8 +161,7 @@ void handle_decode_context_parallelism(Resolution& r) {
     r.declare("_dcp_comm_backend_default", {{Field::dcp_comm_backend, gathers ? "ag_rs" : "a2a"}});
   }
   const auto refuse = [&](const char* message, RF rule = RF::kOther) {
-    r.refuse(rule, "ValueError", r.since(v0_5(20)) ? "handle_decode_context_parallelism" : "handle_dcp_validation",
-             message);
+    r.refuse(rule, "ValueError", "handle_decode_context_parallelism", message);
   };
   const std::int64_t dcp_size = r.integer(Field::dcp_size);
   const bool all_to_all = r.is(Field::dcp_comm_backend, "a2a");

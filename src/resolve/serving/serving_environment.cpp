@@ -67,14 +67,13 @@ void handle_multimodal_feature_transport(Resolution& r) {
 }
 
 // Custom all-reduce v2 works inside one node. Since 0.5.19 this is decided elsewhere.
-void disable_custom_all_reduce_v2(Resolution& r, std::string_view function) {
+void disable_custom_all_reduce_v2(Resolution& r) {
   constexpr auto kVariable = "SGLANG_OPT_USE_CUSTOM_ALL_REDUCE_V2";
   if (r.before(v0_5(12)) || r.since(v0_5(19))) return;
   if (r.integer(Field::nnodes) <= 1 || !r.env_bool(kVariable, true)) return;
   if (r.since(v0_5(17)) && r.env_bool("SGLANG_ENABLE_CUSTOM_ALL_REDUCE_V2_MULTINODE", false)) return;
   if (r.env_text(kVariable) != nullptr) {
-    r.warn(r.since(v0_5(17)) ? "_handle_custom_all_reduce_v2_multinode" : function,
-           fmt::format("{} is off with several nodes.", kVariable));
+    r.warn("handle_custom_all_reduce_v2_multinode", fmt::format("{} is off with several nodes.", kVariable));
   }
   r.env()[kVariable] = "0";
 }
@@ -109,7 +108,7 @@ void handle_environment_variables(Resolution& r) {
   if (!r.none(Field::mamba_ssm_dtype)) r.env()["SGLANG_MAMBA_SSM_DTYPE"] = r.text(Field::mamba_ssm_dtype);
   r.env()["SGLANG_DISABLE_OUTLINES_DISK_CACHE"] = flag(Field::disable_outlines_disk_cache);
   r.env()["SGLANG_ENABLE_DETERMINISTIC_INFERENCE"] = flag(Field::enable_deterministic_inference);
-  disable_custom_all_reduce_v2(r, function);
+  disable_custom_all_reduce_v2(r);
   if (r.on(Field::debug_cuda_graph)) {
     r.warn(function, "--debug-cuda-graph works on NVIDIA and AMD devices only and is ignored.");
     r.change(kSource, Field::debug_cuda_graph, false);
