@@ -311,6 +311,8 @@ std::int64_t routed_experts(const ModelFacts& model) {
   return 0;
 }
 
+bool has_experts(const ModelFacts& m) { return routed_experts(m) > 0; }
+
 Experts experts(const ModelFacts& m) {
   Experts e;
   e.count = routed_experts(m);
@@ -323,7 +325,7 @@ Experts experts(const ModelFacts& m) {
 std::int64_t dense_width(const ModelFacts& m) {
   // Classes that work the width out from others, or divide it by themselves.
   if (architecture_starts_with(m, {"Lfm2", "PhiForCausalLM", "Mellum", "QWenLMHead"})) return 0;
-  const bool dense_layers = routed_experts(m) == 0 || config_int(m, "first_k_dense_replace") > 0;
+  const bool dense_layers = !has_experts(m) || config_int(m, "first_k_dense_replace") > 0;
   return dense_layers ? std::max<std::int64_t>(0, config_int(m, "intermediate_size")) : 0;
 }
 

@@ -57,6 +57,7 @@ struct Experts {
 };
 Experts experts(const ModelFacts& m);
 std::int64_t routed_experts(const ModelFacts& m);  // 0 when it is dense
+bool has_experts(const ModelFacts& m);
 
 // Intermediate size of the dense layers that the ranks share; 0: there are none, or the configuration does not tell.
 std::int64_t dense_width(const ModelFacts& m);

@@ -26,7 +26,7 @@ bool has_usual_widths(const ModelFacts& m, const AdapterShape& shape) {
   const bool own = std::ranges::any_of(kOwn, [&](std::string_view name) {
     return std::ranges::any_of(m.architectures, [&](const std::string& a) { return a.starts_with(name); });
   });
-  return !own && !m.is_mla() && !m.is_multimodal && (routed_experts(m) == 0 || beside_experts(m, shape)) &&
+  return !own && !m.is_mla() && !m.is_multimodal && (!has_experts(m) || beside_experts(m, shape)) &&
          recurrent_state(m) == RecurrentState::kNone && m.hidden_size > 0 && m.head_dim > 0;
 }
 

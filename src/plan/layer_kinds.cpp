@@ -68,7 +68,7 @@ ExpertLayers expert_layers(const ModelFacts& m, std::int64_t layers) {
 
 std::vector<bool> layers_with_experts(const ModelFacts& m, std::int64_t layers) {
   std::vector<bool> out(static_cast<std::size_t>(layers), false);
-  if (routed_experts(m) == 0) return out;
+  if (!has_experts(m)) return out;
   const ExpertLayers told = expert_layers(m, layers);
   for (std::int64_t layer = 0; layer < layers; ++layer) out[static_cast<std::size_t>(layer)] = told.hold(layer);
   return out;

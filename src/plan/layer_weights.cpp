@@ -179,7 +179,7 @@ double dense_width(const Shape& s) {
 
 bool width_untold(const Shape& s) {
   if (s.text.find("block_configs") != nullptr) return true;
-  return routed_experts(s.m) == 0 && dense_width(s) <= 0;
+  return !has_experts(s.m) && dense_width(s) <= 0;
 }
 
 Layers::Layers(const Shape& s, std::int64_t layers, const WeightSplit& split)

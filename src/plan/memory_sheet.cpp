@@ -73,7 +73,7 @@ bool quantised_after_loading(const Launch& launch) {
   if (launch.model == nullptr || launch.args.last_given(Field::quantization) == nullptr) return false;
   const ModelFacts& m = *launch.model;
   // Experts of w8a8_fp8 are created in FP8.
-  const bool made = m.quantization == "fp8" || (m.quantization == "w8a8_fp8" && experts(m).count == 0);
+  const bool made = m.quantization == "fp8" || (m.quantization == "w8a8_fp8" && !has_experts(m));
   return made && m.quant_config.is_none();
 }
 

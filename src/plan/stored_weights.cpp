@@ -132,8 +132,7 @@ bool is_exact(const ModelFacts& model, const WeightSplit& split, const facts::We
     return std::ranges::any_of(files.tensors, [&](const StoredTensor& t) { return has(t.name, part); });
   };
   // Experts of packed 4-bit integers have tables that no file holds.
-  const bool tables =
-      model.quantization == "compressed-tensors" && routed_experts(model) > 0 && any_named("weight_packed");
+  const bool tables = model.quantization == "compressed-tensors" && has_experts(model) && any_named("weight_packed");
   return is_trusted(model) && (!model.quantization || any_named("scale")) && !tables && split.extra_experts == 0;
 }
 
@@ -147,7 +146,7 @@ class RankBytes {
         split_(split),
         attention_(ranks_of_attention(model, split)),
         kv_heads_(std::max<std::int64_t>(1, total_kv_heads(model))),
-        whole_dense_(split.whole_dense && routed_experts(model) > 0) {
+        whole_dense_(split.whole_dense && has_experts(model)) {
     const std::vector<std::int64_t> counts = layers_of_stages(model.num_hidden_layers, split);
     for (std::size_t s = 0; s < counts.size(); ++s)
       stage_of_.insert(stage_of_.end(), static_cast<std::size_t>(counts[s]), s);

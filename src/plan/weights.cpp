@@ -149,7 +149,7 @@ struct RanksOfParts {
 
 RanksOfParts ranks_of_parts(const Shape& s, const ElementSizes& bytes, const WeightSplit& split) {
   const double all = at_least_one_rank(split.tp);
-  const bool uncut = split.whole_dense && routed_experts(s.m) > 0;
+  const bool uncut = split.whole_dense && has_experts(s.m);
   return {.attention = at_least_one_rank(s.attention_ranks),
           .dense = all,
           .dense_alone = uncut ? 1 : all,
@@ -256,7 +256,7 @@ std::optional<WeightEstimate> estimate(const ModelFacts& model, const WeightSpli
       !model.hf_text_config.is_dict() || is_of_another_shape(model) || width_untold(s)) {
     return std::nullopt;
   }
-  s.exact = element_sizes(model).exact && is_counted(model) && (routed_experts(model) > 0 || dense_width(s) > 0);
+  s.exact = element_sizes(model).exact && is_counted(model) && (has_experts(model) || dense_width(s) > 0);
   const std::vector<std::int64_t> counts = layers_of_stages(model.num_hidden_layers, split);
   Tally tally(counts.size());
   add_tables(tally, model, split);

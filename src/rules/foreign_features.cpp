@@ -15,7 +15,7 @@
 namespace preflight::rules {
 namespace {
 
-bool has_experts(const LaunchFacts& f) { return routed_experts(f.model()) > 0; }
+bool has_experts(const LaunchFacts& f) { return has_experts(f.model()); }
 // Of SGLang's own classes, those with load_kv_cache_scales, inherited ones too; the file is read for this cache alone.
 bool reads_no_scales(const LaunchFacts& f) {
   constexpr std::array<std::string_view, 24> kRead = {"ApertusForCausalLM",

@@ -170,7 +170,7 @@ std::optional<Finding> ipc_exchange(const LaunchFacts& f) {
 
 std::optional<Finding> fp8_experts_on_two(const LaunchFacts& f) {
   const bool fp8 = f.model().quantization && f.model().quantization->find("fp8") != std::string::npos;
-  if (!f.is(Field::device, "xpu") || !is_card(f, "B70") || f.tp() < 2 || !fp8 || experts(f.model()).count == 0) {
+  if (!f.is(Field::device, "xpu") || !is_card(f, "B70") || f.tp() < 2 || !fp8 || !has_experts(f.model())) {
     return std::nullopt;
   }
   return Finding{.message =

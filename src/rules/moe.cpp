@@ -21,7 +21,7 @@ namespace {
 constexpr const char* kKernelSwitch = "SGLANG_USE_SGL_XPU";
 
 bool on_kernel_package(const LaunchFacts& f) {
-  if (experts(f.model()).count == 0) return false;
+  if (!has_experts(f.model())) return false;
   return f.since(19) ? !f.is(Field::moe_runner_backend, "triton") : f.env_on(kKernelSwitch);
 }
 
@@ -74,7 +74,7 @@ std::optional<Finding> device_without_kernel(const LaunchFacts& f) {
 
 std::optional<Finding> triton_activation(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
-  if (experts(m).count == 0 || on_kernel_package(f)) return std::nullopt;
+  if (!has_experts(m) || on_kernel_package(f)) return std::nullopt;
   if (m.quantization || m.hf_quant_config.is_dict()) return std::nullopt;  // quantised experts take another path
   const std::string act = activation(m);
   if (act.empty() || act == "silu") return std::nullopt;
@@ -91,7 +91,7 @@ std::optional<Finding> native_topk(const LaunchFacts& f) {
 }
 
 std::optional<Finding> dispatcher_of_others(const LaunchFacts& f) {
-  if (experts(f.model()).count == 0) return std::nullopt;
+  if (!has_experts(f.model())) return std::nullopt;
   const std::string_view dispatcher = f.text(Field::moe_a2a_backend);
   constexpr std::array kOthers = {"deepep", "deepep_v2", "mooncake",   "nixl",
                                   "mori",   "pplx",      "flashinfer", "ascend_fuseep"};
@@ -101,7 +101,7 @@ std::optional<Finding> dispatcher_of_others(const LaunchFacts& f) {
 
 std::optional<Finding> on_hpc_ops(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
-  if (experts(m).count == 0 || !f.is(Field::moe_runner_backend, "hpc_ops")) return std::nullopt;
+  if (!has_experts(m) || !f.is(Field::moe_runner_backend, "hpc_ops")) return std::nullopt;
   if (!has_quantization(m, "fp8"))
     return Finding{.message = "--moe-runner-backend hpc_ops for experts that are not FP8"};
   if (!f.is(Field::device, "xpu")) return std::nullopt;
@@ -135,7 +135,7 @@ constexpr std::array kRunners = {
 
 std::optional<Finding> prepared_for_others(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
-  if (experts(m).count == 0 || m.quantization || m.hf_quant_config.is_dict()) return std::nullopt;
+  if (!has_experts(m) || m.quantization || m.hf_quant_config.is_dict()) return std::nullopt;
   const auto row = std::ranges::find_if(kRunners, [&](const Runner& r) {
     if (!f.is(Field::moe_runner_backend, r.name)) return false;
     return !r.not_triton || (f.release() >= *r.not_triton && !on_kernel_package(f));
@@ -152,7 +152,7 @@ std::optional<Finding> prepared_for_others(const LaunchFacts& f) {
 // method, which the configuration does not tell.
 std::optional<Finding> modelopt_on_flashinfer(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
-  if (experts(m).count == 0 || m.quantization != "modelopt_fp8") return std::nullopt;
+  if (!has_experts(m) || m.quantization != "modelopt_fp8") return std::nullopt;
   const bool trtllm = f.before(23) && f.is(Field::moe_runner_backend, "flashinfer_trtllm");
   if (!trtllm && !f.is(Field::moe_runner_backend, "flashinfer_cutlass")) return std::nullopt;
   return Finding{.message = fmt::format("experts in ModelOpt's FP8 on --moe-runner-backend {}{}",
@@ -164,7 +164,7 @@ std::optional<Finding> modelopt_on_flashinfer(const LaunchFacts& f) {
 // packages or instructions of other vendors.
 std::optional<Finding> mxfp4_for_others(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
-  if (experts(m).count == 0 || !has_quantization(m, "mxfp4")) return std::nullopt;
+  if (!has_experts(m) || !has_quantization(m, "mxfp4")) return std::nullopt;
   if (f.one_of(Field::moe_runner_backend, {"", "auto", "triton"})) return std::nullopt;
   return Finding{.message =
                      fmt::format("--moe-runner-backend {} for experts in MXFP4", f.text(Field::moe_runner_backend))};
@@ -178,7 +178,7 @@ constexpr std::array kWithoutExpertRanks = {"AfmoeForCausalLM", "DbrxForCausalLM
 // ones and, whatever runner is asked for, MXFP4.
 std::optional<Finding> experts_of_other_ranks(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
-  if (experts(m).count == 0 || f.ep() <= 1 || !f.one_of(Field::moe_a2a_backend, {"", "none"})) return std::nullopt;
+  if (!has_experts(m) || f.ep() <= 1 || !f.one_of(Field::moe_a2a_backend, {"", "none"})) return std::nullopt;
   if (std::ranges::any_of(kWithoutExpertRanks, [&](const char* name) { return m.has_architecture(name); }))
     return std::nullopt;
   const bool mxfp4 = f.since(20) && has_quantization(m, "mxfp4");
@@ -245,7 +245,7 @@ std::optional<Finding> rebalancing(const LaunchFacts& f) {
 
 // What 0.5.23 asks of a launch that keeps experts in host memory.
 std::optional<Finding> experts_in_pages(const LaunchFacts& f) {
-  if (!f.on(Field::enable_paged_experts) || experts(f.model()).count == 0) return std::nullopt;
+  if (!f.on(Field::enable_paged_experts) || !has_experts(f.model())) return std::nullopt;
   const auto finding = [](std::string message, Field field, Remedy remedy) {
     return Finding{.message = std::move(message),
                    .field = field,

@@ -497,7 +497,7 @@ std::optional<Finding> mixer_groups(const LaunchFacts& f) {
 std::optional<Finding> experts_over_ranks(const LaunchFacts& f) {
   const std::int64_t count =
       integer::bounded_plus(routed_experts(f.model()), f.integer(Field::ep_num_redundant_experts, 0));
-  if (routed_experts(f.model()) == 0 || f.ep() <= 1 || count % f.ep() == 0) return std::nullopt;
+  if (!has_experts(f.model()) || f.ep() <= 1 || count % f.ep() == 0) return std::nullopt;
   if (f.is(Field::ep_join_mode, "scale")) return std::nullopt;  // they are counted over the ranks before
   std::vector<std::string> fitting;
   for (std::int64_t ep = std::min(f.ep(), f.tp()); ep >= 1 && fitting.size() < kFewValues; --ep) {

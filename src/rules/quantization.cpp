@@ -85,7 +85,7 @@ std::optional<Finding> dense_block(const LaunchFacts& f) {
 }
 
 std::optional<Finding> awq_experts(const LaunchFacts& f) {
-  if (!has_quantization(f.model(), "awq") || experts(f.model()).count == 0) return std::nullopt;
+  if (!has_quantization(f.model(), "awq") || !has_experts(f.model())) return std::nullopt;
   return Finding{.message = fmt::format("{} with {} experts", packed_as(f.model(), "an AWQ checkpoint"),
                                         experts(f.model()).count)};
 }
@@ -139,12 +139,12 @@ std::optional<Finding> gptq_forms(const LaunchFacts& f) {
   if (has_quantization(m, "moe_wna16")) {
     if (!config.is_dict()) return std::nullopt;  // QN011
     std::vector<Remedy> remedies = {other_checkpoint_without("--quantization")};
-    if (experts(m).count == 0) remedies.insert(remedies.begin(), to_drop("--quantization"));
+    if (!has_experts(m)) remedies.insert(remedies.begin(), to_drop("--quantization"));
     return Finding{.message = "--quantization moe_wna16 hands linear layers to the GPTQ method for CUDA",
                    .remedies = std::move(remedies)};
   }
   if (!has_quantization(m, "gptq")) return std::nullopt;
-  if (experts(m).count > 0) {
+  if (has_experts(m)) {
     return Finding{.message = fmt::format("{} with experts", packed_as(m, "a GPTQ checkpoint"))};
   }
   if (auto lacking = lacking_form(config)) return Finding{.message = std::move(*lacking)};

@@ -52,7 +52,7 @@ bool meets(const ForeignMethod& row, const LaunchFacts& f) {
   const ModelFacts& m = f.model();
   if (row.name != *m.quantization || f.release() < row.since) return false;
   if (row.weights != Weights::kAny && (row.weights == Weights::kPlain) != m.quant_config.is_none()) return false;
-  return !row.of_experts || experts(m).count > 0;
+  return !row.of_experts || has_experts(m);
 }
 
 // A setting that is a text, under the first of these names that the configuration has.
@@ -159,7 +159,7 @@ std::optional<Finding> auto_round_forms(const LaunchFacts& f) {
   const std::vector<std::int64_t> bits = bits_of_parts(config, "extra_config");
   if (std::ranges::all_of(bits, [](std::int64_t b) { return b >= 16; })) return std::nullopt;
   std::vector<Remedy> remedies = other_checkpoints();
-  if (experts(m).count == 0)
+  if (!has_experts(m))
     remedies.insert(remedies.begin(), in_words("an export as GPTQ (0.5.19 and later) or AWQ, in 4 bits"));
   if (names(packing, "gptq") || names(backend, "gptq")) {
     return Finding{.message = "AutoRound weights packed as GPTQ's: SGLang hands them to its GPTQ method for CUDA",
@@ -169,7 +169,7 @@ std::optional<Finding> auto_round_forms(const LaunchFacts& f) {
   if (other != bits.end())
     return Finding{.message = fmt::format("AutoRound weights of {} bits packed as AWQ's, which take 4", *other),
                    .remedies = std::move(remedies)};
-  if (experts(m).count == 0) return std::nullopt;
+  if (!has_experts(m)) return std::nullopt;
   return Finding{
       .message = fmt::format("AutoRound weights packed as AWQ's with {} experts, whose method asks an NVIDIA "
                              "GPU for its capability",
@@ -213,7 +213,7 @@ std::optional<Finding> packed_experts(const LaunchFacts& f) {
 
 std::optional<Finding> experts_without_runner(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
-  if (!has_quantization(m, "compressed-tensors") || experts(m).count == 0) return std::nullopt;
+  if (!has_quantization(m, "compressed-tensors") || !has_experts(m)) return std::nullopt;
   if (f.one_of(Field::moe_runner_backend, {"", "auto", "triton"}) || leaves_experts(m.quant_config))
     return std::nullopt;
   if (weights_of(m.quant_config, 8, "float", true) == nullptr) return std::nullopt;
@@ -257,7 +257,7 @@ std::optional<Finding> bitsandbytes_weights(const LaunchFacts& f) {
 std::optional<Finding> fp4_of_no_experts(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
   if (!m.quantization || *m.quantization != "modelopt_fp4" || !m.quant_config.is_none()) return std::nullopt;
-  if (experts(m).count > 0 || m.unread_algorithm) return std::nullopt;
+  if (has_experts(m) || m.unread_algorithm) return std::nullopt;
   return Finding{.message =
                      "--quantization modelopt_fp4 quantises experts while they load, and this model has none: "
                      "its weights stay as they are"};
@@ -266,7 +266,7 @@ std::optional<Finding> fp4_of_no_experts(const LaunchFacts& f) {
 std::optional<Finding> one_scale_a_tensor(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
   if (has_quantization(m, "w8a8_fp8")) {
-    if (experts(m).count == 0) return std::nullopt;
+    if (!has_experts(m)) return std::nullopt;
     return Finding{.message = "experts of w8a8_fp8, whose every product quantises its tokens first",
                    .remedies = {with_release("0.5.19")}};
   }
@@ -279,7 +279,7 @@ std::optional<Finding> one_scale_a_tensor(const LaunchFacts& f) {
                    .field = Field::model_path,
                    .remedies = {with_release("0.5.19"), {.stored_as = "unquantized"}}};
   }
-  if (experts(m).count == 0 || !m.quant_config.is_none()) return std::nullopt;
+  if (!has_experts(m) || !m.quant_config.is_none()) return std::nullopt;
   return Finding{.message = "--quantization fp8 quantises experts while they load, with one scale each",
                  .remedies = {to_drop("--quantization"), with_release("0.5.19")}};
 }

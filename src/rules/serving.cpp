@@ -71,7 +71,7 @@ std::optional<Finding> memory_saver(const LaunchFacts& f) {
 
 // Whether the experts get adapters; where the adapters themselves decide, the runner asks for it.
 bool adapts_experts(const LaunchFacts& f) {
-  if (!f.on(Field::enable_lora) || routed_experts(f.model()) == 0) return false;
+  if (!f.on(Field::enable_lora) || !has_experts(f.model())) return false;
   if (f.text(Field::moe_runner_backend).starts_with("lora_")) return true;
   const Value& modules = f[Field::lora_target_modules];
   if (!modules.is_list()) return false;
@@ -119,7 +119,7 @@ std::optional<Finding> experts_on_second_backend(const LaunchFacts& f) {
 }
 
 bool caches_prefixes(const LaunchFacts& f) { return f.radix_cache(); }
-bool has_experts(const LaunchFacts& f) { return f.has_model() && routed_experts(f.model()) > 0; }
+bool has_experts(const LaunchFacts& f) { return f.has_model() && has_experts(f.model()); }
 // The storage is opened once the host's pool is built; before 0.5.23 that ends with SA005 where the cache is not MLA's.
 bool opens_storage(const LaunchFacts& f) {
   return f.on(Field::enable_hierarchical_cache) && (f.since(23) || (f.has_model() && f.model().is_mla()));
