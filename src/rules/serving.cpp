@@ -573,7 +573,7 @@ const Rule kRules[] = {
                    {.model = "qwen3-8b",
                     .args = "--device xpu --enable-lora --max-lora-rank 16 --lora-target-modules all "
                             "--lora-backend triton_v2"}}}},
-    {.id = "SA019",
+    {.id = "SA022",
      .field = Field::enable_session_radix_cache,
      .summary = "sessions in a prefix cache that keeps none",
      .why = "ValueError in every scheduler: in 0.5.17 and 0.5.18 only hybrid models have the unified tree that keeps "
