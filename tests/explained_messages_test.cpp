@@ -100,21 +100,6 @@ TEST(PrintedMessages, OfAnotherAssertionLeadNowhere) {
   EXPECT_FALSE(places("distributed/utils.py", "ensure_divisibility", "7 is not divisible by 2").empty());
 }
 
-// Without a traceback, words that others say as well are SGLang's where they name an option.
-TEST(PrintedMessages, WhoseWordsAnybodySaysLeadNowhere) {
-  EXPECT_TRUE(places_of(read_message("ValueError: Unknown attention backend: intel_xpu")).empty());
-  EXPECT_TRUE(
-      places_of(read_message("ValueError: 20 heads must be divisible by the tensor parallel size (8)")).empty());
-  const auto named = places_of(read_message("ValueError: num_heads=20 must be divisible by --tp-size=8."));
-  ASSERT_FALSE(named.empty());
-  EXPECT_EQ(named.front().function, "resolve_cp_tp_group_sharing");
-  const auto placed = places_of(
-      read_message("  File \"/x/cp_tp_group_sharing_hook.py\", line 7, in resolve_cp_tp_group_sharing\n    f()\n"
-                   "ValueError: num_heads=20 must be divisible by 8"));
-  ASSERT_FALSE(placed.empty());
-  EXPECT_EQ(placed.front().function, "resolve_cp_tp_group_sharing");
-}
-
 using Row = std::tuple<std::string_view, std::string_view, std::string_view, std::string>;
 
 TEST(PrintedMessages, MeetEveryLateMessageThatIsKnown) {

@@ -164,9 +164,8 @@ std::vector<bool> rows_in(std::string_view words) {
 }
 
 // Whether a marker has a word that few others have: "use no_buffer" tells more than "not supported for".
-constexpr int kFew = 10;
-constexpr int kHardlyAny = 5;
-bool is_telling(std::string_view marker, int few = kFew) {
+bool is_telling(std::string_view marker) {
+  constexpr int kFew = 10;
   static const auto counts = [] {
     std::unordered_map<std::string_view, int> out;
     for (const MessagePlace& row : table()) {
@@ -176,7 +175,7 @@ bool is_telling(std::string_view marker, int few = kFew) {
   }();
   while (!marker.empty()) {
     const auto count = counts.find(next_part(marker, ' '));
-    if (count == counts.end() || count->second <= few) return true;
+    if (count == counts.end() || count->second <= kFew) return true;
   }
   return false;
 }
@@ -425,13 +424,6 @@ void add_options(std::string_view line, std::vector<std::string>& options) {
   }
 }
 
-// Whether more than a marker says that the message is SGLang's: a traceback, an option, or words of a refusal that has
-// a rule of its own.
-bool is_witnessed(const PastedMessage& m, const MessagePlace& row) {
-  return row.kind == "warning" || !m.functions.empty() || !m.options.empty() ||
-         resolve::is_told_by_words(m.exception.empty() ? row.kind : m.exception, row.function, m.said);
-}
-
 }  // namespace
 
 PastedMessage read_message(std::string_view pasted) {
@@ -467,8 +459,6 @@ std::vector<MessagePlace> places_of(const PastedMessage& m) {
   for (std::size_t i = 0; i < held.size(); ++i) {
     const MessagePlace& row = table()[i];
     if (!held[i] || (row.marker == kPythonsOwn && !names(m, row.function))) continue;
-    // Words that anybody says are SGLang's where a traceback or an option stands beside them.
-    if (!is_witnessed(m, row) && !is_telling(row.marker, kHardlyAny)) continue;
     if (takes(m, row.kind)) found.push_back(row);
   }
   const auto in_traceback = [&](const MessagePlace& p) { return stands_in_traceback(m, p); };

@@ -59,26 +59,12 @@ constexpr std::string_view bare_name(std::string_view function) {
 
 std::span<const RefusalSite> refusal_sites() { return kSites; }
 
-namespace {
-
-const RefusalSite* site_of(std::string_view exception, std::string_view function, std::string_view message) {
+RF rule_of_refusal(std::string_view exception, std::string_view function, std::string_view message) {
   const auto* site = std::ranges::find_if(kSites, [&](const RefusalSite& s) {
     return s.exception == exception && bare_name(s.function) == bare_name(function) &&
            (s.bare ? message.empty() : message.find(s.words) != std::string_view::npos);
   });
-  return site == std::end(kSites) ? nullptr : site;
-}
-
-}  // namespace
-
-RF rule_of_refusal(std::string_view exception, std::string_view function, std::string_view message) {
-  const RefusalSite* site = site_of(exception, function, message);
-  return site == nullptr ? RF::kOther : site->rule;
-}
-
-bool is_told_by_words(std::string_view exception, std::string_view function, std::string_view message) {
-  const RefusalSite* site = site_of(exception, function, message);
-  return site != nullptr && !site->words.empty();
+  return site == std::end(kSites) ? RF::kOther : site->rule;
 }
 
 }  // namespace preflight::resolve

@@ -24,7 +24,5 @@ std::span<const RefusalSite> refusal_sites();
 
 // The rule of an exception that upstream raised; RF::kOther where none is known for it.
 RF rule_of_refusal(std::string_view exception, std::string_view function, std::string_view message);
-// Whether words of the message told the rule, and not its function alone.
-bool is_told_by_words(std::string_view exception, std::string_view function, std::string_view message);
 
 }  // namespace preflight::resolve
