@@ -293,7 +293,7 @@ TEST(UpgradeCommand, TellsTheRemediesThatCheckTells) {
         .out;
   };
   EXPECT_THAT(old("--no-fixes"), HasSubstr("fix: SGLang 0.5.20 (not tried), or an unquantised checkpoint"));
-  EXPECT_THAT(old("--no-kernel"), HasSubstr("fix: SGLang 0.5.20 (only the first step: PL002 is next), or"));
+  EXPECT_THAT(old("--no-kernel"), HasSubstr("with SGLang\n         0.5.20 on 7 such machines (which brings PL002)"));
 }
 
 // A variant that the search tried is no part of this launch.

@@ -478,7 +478,7 @@ const Rule kRules[] = {
      .summary = "a storage of the hierarchical cache that stores nothing",
      .why =
          "The class behind the name takes every page, says that it is written, and finds none again. It is there for "
-         "its way of allocating the host pool in shared memory, which an Intel GPU does not use from 0.5.21 on.",
+         "its way of allocating the host pool in shared memory.",
      .remedies = {give("--hicache-storage-backend", "file"), drop("--hicache-storage-backend")},
      .source = "sglang/srt/mem_cache/storage/shm/hicache_shm.py: HiCacheShm; sglang/srt/mem_cache/pool_host/common.py",
      .since = v0_5(17),
