@@ -96,7 +96,7 @@ constexpr LateMessage kTable[] = {
     {"buckets not in sorted order", "ValueError", "", "", {"VA015"}},
     {"", "KeyError", "configure_logging", "uvicorn/config.py", {"VA016"}},
     {"unknown event publisher", "ValueError", "", "", {"VA017"}},
-    {"enable session radix cache requires", "ValueError", "", "", {"SA022"}},
+    {"session radix cache requires unifiedradixcache", "ValueError", "", "", {"SA022"}},
     {"eplb_rebalance_num_iterations must be greater than", "", "", "", {"MO008"}},
     {"paged experts", "RuntimeError", "", "", {"MO009"}},
     {"lora with dp attention requires", "", "", "", {"SA009"}},
