@@ -355,10 +355,8 @@ Status ShellEvaluator::run_apart(const Node& node, std::string when, Waits waits
   when_ = outer_when;
   const std::string stays = state_.stays && waits == Waits::kYes ? state_.end : std::string();
   state_ = before;
-  if (stays.empty()) return status;
-  state_.end = stays;
-  state_.end_depth = 0;
-  state_.ended = state_.replaced = state_.stays = true;
+  // What leaves a shell beside this one (exit, exec, a signal) leaves no more than that.
+  if (!stays.empty()) state_.may_end.emplace(stays, 0);
   return status;
 }
 
