@@ -1,5 +1,5 @@
 // A new file that takes the place of an old one has what that had beside its text: whoever could read it can still, and
-// nobody else. Tested by tests/fix_write_back_test.cpp and tests/outputs_test.cpp.
+// nobody else. Tested by tests/fix_write_back_test.cpp.
 #pragma once
 
 #include <sys/stat.h>
