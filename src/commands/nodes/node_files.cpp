@@ -163,7 +163,8 @@ Result<std::vector<Node>> nodes_in(const std::string& file, const std::string& t
   const auto command = std::make_shared<const std::string>(text);
   auto launches = sources::read_launches(text, variables, file);
   const auto is_open = [](const sources::LaunchCommand& launch) { return !launch.unknown.empty(); };
-  if (!launches || std::ranges::any_of(*launches, is_open) || launches->size() < 2) return std::vector<Node>{{.name = file, .command = command, .is_file = true}};
+  if (!launches || std::ranges::any_of(*launches, is_open) || launches->size() < 2)
+    return std::vector<Node>{{.name = file, .command = command, .is_file = true}};
   for (sources::LaunchCommand& launch : *launches) {
     nodes.push_back({fmt::format("{}, launch {}", file, nodes.size() + 1),
                      command,

@@ -309,7 +309,8 @@ class ManifestReader {
   std::string base_ = {};                                       // the compose.yaml beside this file
   std::set<std::string> base_services_ = {};                    // and its services
   std::set<std::size_t> told_;
-  std::vector<const YamlNode*> chain_ = {};  // of the service that was asked last: what it extends, as far as was looked
+  std::vector<const YamlNode*> chain_ =
+      {};  // of the service that was asked last: what it extends, as far as was looked
   mutable std::optional<Error> error_;
   [[nodiscard]] bool stopped() const { return error_ || finder_.error(); }
   // Of those that the file has (FileSteps); false, and an error, where they are spent.
