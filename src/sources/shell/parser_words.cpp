@@ -330,13 +330,11 @@ void ShellParser::braces(Parts& parts, bool quoted) {
     const bool slices =
         part.op.empty() && rest[0] == ':' && rest.size() > 1 && part.prefix == '\0' && !part.name.empty();
     constexpr std::string_view kTransforms = "UuLQEPAa";
-    const bool names =
-        part.prefix == '!' && !part.name.empty() && part.subscript.empty() && shell_name_start(part.name[0]);
+    const bool names = part.prefix == '!' && !part.name.empty() && part.subscript.empty() &&
+                       shell_name_start(part.name[0]) && (rest == "*" || rest == "@");
     const bool transforms = part.prefix == '\0' && !part.name.empty() && rest.size() == 2 && rest[0] == '@' &&
                             kTransforms.find(rest[1]) != std::string_view::npos;
-    if (slices || transforms) {
-      part.op = rest;
-    } else if (names && (rest == "*" || rest == "@")) {
+    if (slices || transforms || names) {
       part.op = rest;
     } else if (part.op.empty() || part.name.empty() || part.prefix != '\0') {
       part.op = "?unclear";
