@@ -23,20 +23,21 @@ std::optional<std::vector<std::string>> attributes_of(const std::string& path) {
   return out;
 }
 
-std::optional<std::string> value_of(int fd, const char* name) {
-  const ssize_t size = fgetxattr(fd, name, nullptr, 0);
+// `read`: what fills a buffer of some size, or tells the size for none.
+template <class Read>
+std::optional<std::string> value_of(const Read& read) {
+  const ssize_t size = read(nullptr, 0);
   if (size < 0) return std::nullopt;
   std::string value(static_cast<std::size_t>(size), '\0');
-  return fgetxattr(fd, name, value.data(), value.size()) == size ? std::optional(value) : std::nullopt;
+  return read(value.data(), value.size()) == size ? std::optional(value) : std::nullopt;
 }
 
 bool copy_attribute(int fd, const std::string& path, const char* name) {
-  const ssize_t size = getxattr(path.c_str(), name, nullptr, 0);
-  if (size < 0) return false;
-  std::string value(static_cast<std::size_t>(size), '\0');
-  if (getxattr(path.c_str(), name, value.data(), value.size()) != size) return false;
+  const auto wanted = value_of([&](char* at, std::size_t room) { return getxattr(path.c_str(), name, at, room); });
+  if (!wanted) return false;
   // What the system gives every file of this folder may be forbidden to set, and is there.
-  return value_of(fd, name) == value || fsetxattr(fd, name, value.data(), value.size(), 0) == 0;
+  return value_of([&](char* at, std::size_t room) { return fgetxattr(fd, name, at, room); }) == wanted ||
+         fsetxattr(fd, name, wanted->data(), wanted->size(), 0) == 0;
 }
 
 }  // namespace
