@@ -732,7 +732,6 @@ std::string_view ShellEvaluator::written_word(const Word& word) const {
   return script.substr(std::min(word.begin, script.size()), word.end - word.begin);
 }
 
-// An empty word where quotes stand around it, none where not.
 // Whether a function of this name, `main "$@"`, goes through its arguments or counts them.
 bool ShellEvaluator::asks_for_arguments(std::string_view name) const {
   const auto function = state_.functions.find(std::string(name));
@@ -760,6 +759,7 @@ ShellEvaluator::NothingSet::~NothingSet() {
   for (const std::string& name : names_) shell_.state_.variables.erase(name);
 }
 
+// An empty word where quotes stand around it, none where not.
 std::vector<ShellWord> ShellEvaluator::nothing_in(const Word& word) {
   const bool quoted = std::ranges::any_of(word.parts, [](const Part& part) { return part.quoted; });
   ShellWord out{{}, outer(word.begin), outer(word.begin)};
