@@ -161,9 +161,10 @@ constexpr std::array kDefects{
            "paged_decode --heads 8 --kv-heads 2 --kv-splits 2 --cache-seqlens 65,130"},
     Defect{230, "the statistics overlap the partial outputs",
            "mla_decode --kv-splits 2 --cache-seqlens 1,63,64,65 --seed 7"},
-    // Whichever is written last, one of the two is wrong: no split may be too light to count, so not the drift inputs.
+    // Whichever is written last, one of the two is wrong: no split may be too light to count, so not the drift inputs,
+    // and no later request may stand where they overlap, for in flat inputs its row is to be no number anyway.
     Defect{230, "the statistics overlap the partial outputs",
-           "paged_decode --heads 8 --kv-heads 2 --inputs flat --kv-splits 4 --cache-seqlens 320,257"},
+           "paged_decode --heads 8 --kv-heads 2 --inputs flat --kv-splits 4 --cache-seqlens 320"},
     Defect{kWorkspaceOfOtherSplits, "the workspace is sized for fewer splits",
            "mla_decode --heads 1 --latent 256 --rope 32 --kv-splits 4 --cache-seqlens 257"},
     // Scale, layout, heads.
