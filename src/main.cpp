@@ -31,11 +31,18 @@
 namespace preflight::commands {
 namespace {
 
-constexpr const char* kExamples =
-    "Examples:\n"
-    "  xpu-preflight check -- --model-path Qwen/Qwen3-8B --attention-backend intel_xpu --page-size 32\n"
-    "  xpu-preflight check deploy/ scripts/serve.sh\n"
-    "  xpu-preflight exec -- python -m sglang.launch_server --model-path Qwen/Qwen3-8B --tp 2";
+// Of the whole program: its first steps.
+const std::vector<std::string> kFirstSteps = {
+    "check -- --model-path Qwen/Qwen3-8B --attention-backend intel_xpu --page-size 32",
+    "check deploy/ scripts/serve.sh",
+    "exec -- python -m sglang.launch_server --model-path Qwen/Qwen3-8B --tp 2",
+};
+
+std::string examples_text(const std::vector<std::string>& examples) {
+  std::string out = examples.empty() ? "" : "Examples:";
+  for (const std::string& line : examples) out += "\n  xpu-preflight " + line;
+  return out;
+}
 
 // The option of this command that a word of no program may have meant; "" where none is near.
 std::string own_option_meant(const CLI::App& app, const std::vector<std::string>& words) {
@@ -185,7 +192,7 @@ int run(int argc, char** argv) {
   CLI::App app{"Says what SGLang will do with its launch arguments on an Intel GPU, before the launch."};
   app.name("xpu-preflight");
   app.set_version_flag("--version", std::string("xpu-preflight ") + PREFLIGHT_VERSION);
-  app.footer(kExamples);
+  app.footer(examples_text(kFirstSteps));
   app.require_subcommand(1);
 
   int verbose = 0;
@@ -197,6 +204,7 @@ int run(int argc, char** argv) {
     if (own.empty() || own.front() != s.name) continue;
     // Only this one gets its options: making all of them would cost as much as resolving a launch.
     add_all_options(s, *sub, verbose);
+    sub->footer(examples_text(s.examples));
     asked = &s;
     asked_app = sub;
   }

@@ -1,4 +1,4 @@
-// What the README shows is what the program prints: every console block is run, and its output compared.
+// What the README and the help of the commands show: each command line is run, the output of the README's compared.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -87,6 +87,54 @@ TEST(Readme, NamesTheReleasesAndCardsOfThisProgram) {
   if (std::getenv("UPDATE_GOLDEN") != nullptr)
     write_file(path, readme.replace(begin, end - begin, releases_and_cards()));
   EXPECT_EQ(readme.substr(begin, readme.find("<!-- end -->", begin) - begin), releases_and_cards());
+}
+
+// What the lines of the help name: launches, a log, case lines, and programs that a machine may lack.
+void write_named_files(const TemporaryDirectory& folder) {
+  const std::string launch = "python -m sglang.launch_server --model-path Qwen/Qwen3-8B --tp 2";
+  for (const char* name : {"deploy/serve.sh", "scripts/serve.sh", "serve.sh"})
+    folder.file(name, "#!/bin/sh\n" + launch + "\n");
+  for (const int rank : {0, 1})
+    folder.file(fmt::format("node{}.sh", rank),
+                fmt::format("{} --nnodes 2 --dist-init-addr 10.0.0.1:5000 --node-rank {}\n", launch, rank));
+  folder.file("server.log", "ValueError: The fraction 0.6 may leave no GPU memory\n");
+  folder.file("cases.txt", "merge_state --dtype fp32 --tokens 2 --heads 1 --head-dim 32\n");
+  folder.file(".local/share/bash-completion/completions/other", "");
+  folder.file("bin/python", "#!/bin/sh\n");
+  folder.file("bin/man", "#!/bin/sh\nexec cat\n");
+}
+
+std::vector<std::string> examples_of(const std::string& command) {
+  std::istringstream help(run_tool({command, "--help"}, {}, {"COLUMNS=300"}).out);
+  std::vector<std::string> out;
+  bool inside = false;
+  for (std::string line; std::getline(help, line);) {
+    if (inside && line.starts_with("  xpu-preflight ")) out.push_back(line.substr(2));
+    inside = inside || line == "Examples:";
+  }
+  return out;
+}
+
+TEST(Help, OfEveryCommandShowsLinesThatRun) {
+  const TemporaryDirectory folder;
+  write_named_files(folder);
+  const std::string there =
+      fmt::format("cd {0} && chmod +x bin/* serve.sh && export HOME={0} PATH={0}/bin:$PATH && ", folder.path());
+  for (const char* command : {"check", "exec", "resolve", "memory", "pages", "upgrade", "launches", "nodes", "facts",
+                              "suggest", "doctor", "explain", "defects", "kernels", "completions", "manual"}) {
+    const std::vector<std::string> lines = examples_of(command);
+    EXPECT_FALSE(lines.empty()) << command;
+    for (const std::string& line : lines) {
+      const ToolRun run = run_command_line(there + line);
+      EXPECT_THAT(run.status, ::testing::AnyOf(0, 1)) << line << "\n" << run.err;
+      EXPECT_TRUE(!run.out.empty() || line.find(" > ") != line.npos || line.starts_with("xpu-preflight exec")) << line;
+    }
+  }
+}
+
+TEST(Help, ShowsWhatIsOfTheCommandAskedFor) {
+  for (const std::string& line : examples_of("suggest")) EXPECT_THAT(line, ::testing::HasSubstr(" suggest "));
+  EXPECT_TRUE(examples_of("rules").empty());
 }
 
 }  // namespace

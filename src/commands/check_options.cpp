@@ -354,10 +354,14 @@ int run_check(const CheckFlags& flags, const std::vector<std::string>& arguments
 }  // namespace
 
 Subcommand check_subcommand() {
-  return with_flags(
-      std::make_shared<CheckFlags>(),
-      {.name = "check", .what = "Check a launch and run its decode kernel on a sample batch", .folds = false},
-      add_check_options, run_check);
+  return with_flags(std::make_shared<CheckFlags>(),
+                    {.name = "check",
+                     .what = "Check a launch and run its decode kernel on a sample batch",
+                     .examples = {"check -- --model-path Qwen/Qwen3-8B --attention-backend intel_xpu --page-size 32",
+                                  "check deploy/ scripts/serve.sh",
+                                  "check --fail-on change --output text --output sarif=findings.sarif deploy/"},
+                     .folds = false},
+                    add_check_options, run_check);
 }
 
 }  // namespace preflight::commands

@@ -388,7 +388,9 @@ int run_upgrade(const UpgradeFlags& flags, const std::vector<std::string>& argum
 
 Subcommand upgrade_subcommand() {
   return with_flags(std::make_shared<UpgradeFlags>(),
-                    {.name = "upgrade", .what = "What the same launch does otherwise in another release"},
+                    {.name = "upgrade",
+                     .what = "What the same launch does otherwise in another release",
+                     .examples = {"upgrade --from 0.5.19 --to 0.5.23 -- --model-path Qwen/Qwen3-8B --tp-size 2"}},
                     add_upgrade_options, run_upgrade);
 }
 

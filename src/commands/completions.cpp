@@ -37,6 +37,7 @@ Subcommand completions_subcommand() {
   return with_flags(std::make_shared<std::string>(),
                     {.name = "completions",
                      .what = "Write the completions of a shell, SGLang's options behind -- among them",
+                     .examples = {"completions bash > ~/.local/share/bash-completion/completions/xpu-preflight"},
                      .behind = report::Behind::kNothing,
                      .folds = false},
                     add_shell, print_completions);
@@ -45,6 +46,7 @@ Subcommand completions_subcommand() {
 Subcommand manual_subcommand() {
   return {.name = "manual",
           .what = "Write the manual page, as man reads it",
+          .examples = {"manual | man -l -"},
           .add_options = [](CLI::App&) {},
           .run = print_manual,
           .behind = report::Behind::kNothing,

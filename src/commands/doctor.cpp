@@ -425,10 +425,11 @@ int run_doctor(const LaunchFlags& flags, const std::vector<std::string>& argumen
 }  // namespace
 
 Subcommand doctor_subcommand() {
-  return with_flags(
-      std::make_shared<LaunchFlags>(),
-      {.name = "doctor", .what = "Is this host fit for the launch? Cards, permissions, limits, port, disk, packages"},
-      add_launch_options, run_doctor);
+  return with_flags(std::make_shared<LaunchFlags>(),
+                    {.name = "doctor",
+                     .what = "Is this host fit for the launch? Cards, permissions, limits, port, disk, packages",
+                     .examples = {"doctor -- --model-path Qwen/Qwen3-8B --tp-size 2"}},
+                    add_launch_options, run_doctor);
 }
 
 }  // namespace preflight::commands

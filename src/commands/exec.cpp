@@ -164,6 +164,8 @@ Subcommand exec_subcommand() {
       std::make_shared<ExecFlags>(),
       {.name = "exec",
        .what = "Check a command that starts SGLang, then become it: same process, signals and exit status",
+       .examples = {"exec -- python -m sglang.launch_server --model-path Qwen/Qwen3-8B --tp 2",
+                    "exec --warn-only -- ./serve.sh"},
        .behind = report::Behind::kCommand,
        .folds = false},
       add_exec_options, run_exec);

@@ -245,7 +245,10 @@ void take_option_of_sglang(CLI::App& app, std::vector<std::string>& typed) {
 Subcommand explain_subcommand() {
   Subcommand command =
       with_flags(std::make_shared<ExplainFlags>(),
-                 {.name = "explain", .what = "Explain a rule, a field or an option; behind -- in one launch"},
+                 {.name = "explain",
+                  .what = "Explain a rule, a field or an option; behind -- in one launch",
+                  .examples = {"explain page_size", "explain CH001", "explain - < server.log",
+                               "explain page_size -- --model-path Qwen/Qwen3-8B --attention-backend intel_xpu"}},
                  add_explain_options, run_explain);
   command.take_words = take_option_of_sglang;
   return command;

@@ -40,7 +40,8 @@ Subcommand facts_subcommand() {
   return with_flags(
       std::make_shared<LaunchFlags>(),
       {.name = "facts",
-       .what = "What a launch is judged against here: release, cards, host, packages, and where each is known from"},
+       .what = "What a launch is judged against here: release, cards, host, packages, and where each is known from",
+       .examples = {"facts", "facts --format json > host.json  # and elsewhere: check --facts host.json"}},
       add_launch_options, run_facts);
 }
 

@@ -106,10 +106,12 @@ int run_defects(const DefectsFlags& flags, const std::vector<std::string>&) {
 }  // namespace
 
 Subcommand defects_subcommand() {
-  return with_flags(
-      std::make_shared<DefectsFlags>(),
-      {.name = "defects", .what = "List the defects that --inject can plant", .behind = report::Behind::kNothing},
-      add_defects_options, run_defects);
+  return with_flags(std::make_shared<DefectsFlags>(),
+                    {.name = "defects",
+                     .what = "List the defects that --inject can plant",
+                     .examples = {"defects", "check --inject 30 -- --model-path Qwen/Qwen3-8B"},
+                     .behind = report::Behind::kNothing},
+                    add_defects_options, run_defects);
 }
 
 }  // namespace preflight::commands

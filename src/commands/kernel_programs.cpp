@@ -151,6 +151,7 @@ Subcommand kernels_subcommand() {
   return with_flags(std::make_shared<KernelsFlags>(),
                     {.name = "kernels",
                      .what = "List the kernels; judge others' by our cases; write the programs that Intel GPUs build",
+                     .examples = {"kernels", "kernels --conformance --cases cases.txt"},
                      .behind = report::Behind::kNothing,
                      .folds = false},
                     add_kernels_options, run_kernels);

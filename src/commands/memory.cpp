@@ -187,9 +187,12 @@ int run_memory(const MemoryFlags& flags, const std::vector<std::string>& argumen
 }  // namespace
 
 Subcommand memory_subcommand() {
-  return with_flags(std::make_shared<MemoryFlags>(),
-                    {.name = "memory", .what = "What one GPU holds, and which --mem-fraction-static works"},
-                    add_memory_options, run_memory);
+  return with_flags(
+      std::make_shared<MemoryFlags>(),
+      {.name = "memory",
+       .what = "What one GPU holds, and which --mem-fraction-static works",
+       .examples = {"memory --device-profile b60 --device-count 2 -- --model-path Qwen/Qwen3-8B --tp-size 2"}},
+      add_memory_options, run_memory);
 }
 
 std::optional<MemorySummary> memory_summary(const PreparedLaunch& prepared, std::string* why_not) {

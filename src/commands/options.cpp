@@ -445,7 +445,7 @@ void add_target_options(CLI::App& app, LaunchFlags& flags) {
   app.add_option(
       "--host-memory", flags.host_memory,
       "The host's memory (of one NUMA node), for --device cpu (default: this host's) and what is kept there");
-  app.add_option("--device-count", flags.device_count, "Number of devices (default: this machine's, else 8)");
+  app.add_option("--device-count,--count", flags.device_count, "Number of devices (default: this machine's, else 8)");
   app.add_flag("--no-fp64", flags.no_fp64, "The device has no fp64 (SGLang's XMX probe fails)");
 }
 

@@ -322,9 +322,12 @@ int run_pages(const PagesFlags& flags, const std::vector<std::string>& arguments
 }  // namespace
 
 Subcommand pages_subcommand() {
-  return with_flags(std::make_shared<PagesFlags>(),
-                    {.name = "pages", .what = "The launch on every page size and attention backend"}, add_pages_options,
-                    run_pages);
+  return with_flags(
+      std::make_shared<PagesFlags>(),
+      {.name = "pages",
+       .what = "The launch on every page size and attention backend",
+       .examples = {"pages -- --model-path deepseek-ai/DeepSeek-V2-Lite --trust-remote-code --page-size 64"}},
+      add_pages_options, run_pages);
 }
 
 }  // namespace preflight::commands

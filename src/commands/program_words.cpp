@@ -168,7 +168,8 @@ report::CommandWords words_of(const Subcommand& command) {
   CLI::App app{command.what, command.name};
   int verbose = 0;
   add_all_options(command, app, verbose);
-  report::CommandWords out{.name = app.get_name(), .what = app.get_description(), .behind = command.behind};
+  report::CommandWords out{
+      .name = app.get_name(), .what = app.get_description(), .examples = command.examples, .behind = command.behind};
   for (const CLI::Option* option : app.get_options()) {
     (option->get_positional() ? out.positionals : out.options).push_back(words_of(*option));
   }

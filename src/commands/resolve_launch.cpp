@@ -96,7 +96,11 @@ int run_resolve(const ResolveFlags& flags, const std::vector<std::string>& argum
 Subcommand resolve_subcommand() {
   const auto flags = std::make_shared<ResolveFlags>();
   Subcommand command =
-      with_flags(flags, {.name = "resolve", .what = "Print the resolved configuration and what changed each value"},
+      with_flags(flags,
+                 {.name = "resolve",
+                  .what = "Print the resolved configuration and what changed each value",
+                  .examples = {"resolve -- --model-path Qwen/Qwen3-8B --attention-backend intel_xpu",
+                               "resolve --diff '--model-path Qwen/Qwen3-8B' '--model-path Qwen/Qwen3-8B --tp-size 2'"}},
                  add_resolve_options, run_resolve);
   // The two launches of --diff may begin with dashes of their own.
   command.take_words = [flags](CLI::App&, std::vector<std::string>& typed) {

@@ -18,6 +18,8 @@ namespace preflight::commands {
 struct Subcommand {
   const char* name;
   const char* what;
+  // Command lines as a shell takes them, without the program's name: what its help and the manual show.
+  std::vector<std::string> examples;
   std::function<void(CLI::App&)> add_options;
   std::function<int(const std::vector<std::string>& behind)> run;  // given what stands behind --; an exit status
   report::Behind behind = report::Behind::kLaunch;

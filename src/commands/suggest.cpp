@@ -328,7 +328,10 @@ int run_suggest(const SuggestFlags& flags, const std::vector<std::string>& argum
 Subcommand suggest_subcommand() {
   return with_flags(
       std::make_shared<SuggestFlags>(),
-      {.name = "suggest", .what = "Launches of a model that work on these cards, each resolved and checked"},
+      {.name = "suggest",
+       .what = "Launches of a model that work on these cards, each resolved and checked",
+       .examples = {"suggest Qwen/Qwen3-8B",
+                    "suggest deepseek-ai/DeepSeek-V2-Lite --device-profile b60 --count 2 --for throughput"}},
       add_suggest_options, run_suggest);
 }
 

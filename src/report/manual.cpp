@@ -118,6 +118,8 @@ std::string command_section(const ProgramWords& program, const CommandWords& com
     }
   }
   if (!others.empty()) out += fmt::format(".PP\nAlso, of several commands: {}.\n", others);
+  for (const std::string& line : command.examples)
+    out += fmt::format(".PP\n.nf\n.RS\n{} {}\n.RE\n.fi\n", roff(program.name), roff(line));
   return out;
 }
 
@@ -177,32 +179,6 @@ and in
 .BR exec .
 )roff";
 
-constexpr std::string_view kExamples = R"roff(.SH EXAMPLES
-Check arguments:
-.PP
-.nf
-.RS
-xpu\-preflight check \-\- \-\-model\-path Qwen/Qwen3\-8B \-\-attention\-backend intel_xpu \-\-page\-size 32
-.RE
-.fi
-.PP
-Check every launch in a folder of scripts and manifests:
-.PP
-.nf
-.RS
-xpu\-preflight check deploy/
-.RE
-.fi
-.PP
-Check, then become the server:
-.PP
-.nf
-.RS
-xpu\-preflight exec \-\- python \-m sglang.launch_server \-\-model\-path Qwen/Qwen3\-8B
-.RE
-.fi
-)roff";
-
 }  // namespace
 
 std::string manual_page(const ProgramWords& program) {
@@ -219,7 +195,6 @@ std::string manual_page(const ProgramWords& program) {
   for (const CommandWords& command : program.commands) out += command_section(program, command, shared);
   out += shared_section(shared) + exit_section(program);
   out += kEnvironment;
-  out += kExamples;
   return out + ".SH SEE ALSO\n.BR clinfo (1)\n";
 }
 

@@ -25,6 +25,7 @@ enum class Behind { kNothing, kLaunch, kCommand };  // what stands behind a comm
 struct CommandWords {
   std::string name;
   std::string what;
+  std::vector<std::string> examples = {};  // command lines as a shell takes them, without the program's name
   std::vector<OptionWords> options = {};
   std::vector<OptionWords> positionals = {};
   Behind behind = Behind::kLaunch;

@@ -158,6 +158,7 @@ Subcommand nodes_subcommand() {
   return with_flags(std::make_shared<NodesFlags>(),
                     {.name = "nodes",
                      .what = "Check the commands of one launch over several machines together",
+                     .examples = {"nodes node0.sh node1.sh"},
                      .behind = report::Behind::kNothing},
                     add_nodes_options, run_nodes);
 }

@@ -265,6 +265,7 @@ Subcommand launches_subcommand() {
   return with_flags(std::make_shared<LaunchesFlags>(),
                     {.name = "launches",
                      .what = "List the launches in files, and what of them is not known",
+                     .examples = {"launches deploy/ scripts/serve.sh", "launches --format json deploy/"},
                      .behind = report::Behind::kNothing},
                     add_launches_options, run_launches);
 }
