@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <memory>
 #include <variant>
 
 #include "src/base/ascii_case.h"
@@ -309,6 +310,15 @@ std::span<const PipelineStep> check_pipeline(Release /*release*/) { return kChec
 
 namespace {
 
+// The worker builds the model anew, with the --dtype that the steps left; they set torch's own names.
+void take_dtype_of_steps(Launch& launch) {
+  const Value& dtype = launch.resolved[Field::dtype];
+  if (!launch.model || launch.args.raw[Field::dtype] == dtype || launch.model->dtype == dtype.as_string()) return;
+  auto model = std::make_shared<ModelFacts>(*launch.model);
+  model->dtype = dtype.as_string();
+  launch.model = std::move(model);
+}
+
 // To their ends, or all of them up to the step `until`: then true.
 bool walk(std::vector<Unresolved> launches, std::string_view until, std::vector<Launch>& out) {
   out.resize(launches.size());
@@ -333,6 +343,7 @@ bool walk(std::vector<Unresolved> launches, std::string_view until, std::vector<
   if (run(check_pipeline(release), Stage::kCheck, walkers, until)) return true;
   for (Resolution* r : walkers) {
     if (r->launch().accepted() && r->since(v0_5(20))) goes_on(*r, {}, [&] { report_effective_values(*r); });
+    if (r->launch().accepted()) take_dtype_of_steps(r->launch());
   }
   return false;
 }
