@@ -15,7 +15,6 @@
 namespace preflight::rules {
 namespace {
 
-bool has_experts(const LaunchFacts& f) { return has_experts(f.model()); }
 // Of SGLang's own classes, those with load_kv_cache_scales, inherited ones too; the file is read for this cache alone.
 bool reads_no_scales(const LaunchFacts& f) {
   constexpr std::array<std::string_view, 24> kRead = {"ApertusForCausalLM",
@@ -90,83 +89,85 @@ bool receives_images(const LaunchFacts& f) {
 struct Feature {
   Field field;
   std::string_view value;  // "": any
-  Release since;
-  std::string_view ends;     //
+  std::string_view ends;
   std::string_view instead;  // "": nothing
   bool (*reached)(const LaunchFacts&) = always;
+  Release since = v0_5(0);  // where a release before had the option, or the value, too
   Release until = kNotFixed;
 };
 constexpr std::array kFeatures = {
-    Feature{Field::startup_weight_load_mode, "overlap", v0_5(18),
-            "ValueError while the weights are loaded: for CUDA alone", ""},
-    Feature{Field::weight_cache_mode, "daemon", v0_5(17),
+    Feature{Field::startup_weight_load_mode, "overlap", "ValueError while the weights are loaded: for CUDA alone", ""},
+    Feature{Field::weight_cache_mode, "daemon",
             "RuntimeError in the daemon: weights are shared through CUDA's handles of memory", ""},
-    Feature{Field::elastic_ep_backend, "", v0_5(11), "NotImplementedError in every rank: for CUDA and CPUs alone", ""},
-    Feature{Field::lora_backend, "ascend", v0_5(11),
-            "AttributeError at the first batch with an adapter: Ascend's operations", "", with_adapters},
-    Feature{Field::enable_layerwise_nvtx_marker, "", v0_5(11), "RuntimeError at the first forward pass: NVTX is CUDA's",
-            ""},
-    Feature{Field::enable_pdmux, "", v0_5(11),
-            "an error in the scheduler: it divides a CUDA device into green contexts", ""},
-    Feature{Field::offload_group_size, "", v0_5(11),
+    Feature{Field::elastic_ep_backend, "", "NotImplementedError in every rank: for CUDA and CPUs alone", ""},
+    Feature{Field::lora_backend, "ascend", "AttributeError at the first batch with an adapter: Ascend's operations", "",
+            with_adapters},
+    Feature{Field::enable_layerwise_nvtx_marker, "", "RuntimeError at the first forward pass: NVTX is CUDA's", ""},
+    Feature{Field::enable_pdmux, "", "an error in the scheduler: it divides a CUDA device into green contexts", ""},
+    Feature{Field::offload_group_size, "",
             "an error while the model is built: it moves weights of DeepSeek's classes alone, on CUDA streams", "",
             in_groups},
-    Feature{Field::ple_offload_embedding, "", v0_5(20), "ValueError while the weights are loaded: for Qwen4-Exp alone",
-            "", without_embedding_tables},
-    Feature{Field::enable_unified_memory, "", v0_5(15),
+    Feature{Field::ple_offload_embedding, "", "ValueError while the weights are loaded: for Qwen4-Exp alone", "",
+            without_embedding_tables},
+    Feature{Field::enable_unified_memory, "",
             "ValueError while the cache is built: for models with two kinds of cache alone", "", of_one_pool},
-    Feature{Field::enable_unified_memory, "", v0_5(20),
+    Feature{Field::enable_unified_memory, "",
             "an error when cache is first freed: its allocator waits on CUDA's "
             "stream",
-            "", of_two_pools},
-    Feature{Field::kv_cache_dtype, "fp4_e2m1", v0_5(16),
-            "ValueError while the cache is built: the release has the name no longer", "auto", always, v0_5(21)},
-    Feature{Field::bf16_gemm_backend, "cutedsl", v0_5(15),
+            "", of_two_pools, v0_5(20)},
+    Feature{Field::kv_cache_dtype, "fp4_e2m1",
+            "ValueError while the cache is built: the release has the name no longer", "auto", always, v0_5(16),
+            v0_5(21)},
+    Feature{Field::bf16_gemm_backend, "cutedsl", "ValueError in the scheduler: for NVIDIA's SM100 and SM103 alone",
+            "auto"},
+    Feature{Field::bf16_gemm_backend, "flashinfer_pr4266",
             "ValueError in the scheduler: for NVIDIA's SM100 and SM103 alone", "auto"},
-    Feature{Field::bf16_gemm_backend, "flashinfer_pr4266", v0_5(19),
-            "ValueError in the scheduler: for NVIDIA's SM100 and SM103 alone", "auto"},
-    Feature{Field::bf16_gemm_backend, "gemv", v0_5(19),
-            "an error in the scheduler: it asks for the capability of a CUDA device", "auto"},
-    Feature{Field::disaggregation_decode_enable_radix_cache, "", v0_5(23),
+    Feature{Field::bf16_gemm_backend, "gemv", "an error in the scheduler: it asks for the capability of a CUDA device",
+            "auto"},
+    Feature{Field::disaggregation_decode_enable_radix_cache, "",
             "ValueError while the cache is built: for none of a model whose windows are compressed", "",
-            decodes_windows},
-    Feature{Field::qsa_indexer_dtype, "bfloat16", v0_5(22),
-            "ValueError while the cache is built: the model has no indexer", "auto", hybrid_without_indexer},
-    Feature{Field::qsa_indexer_dtype, "fp8_e4m3", v0_5(22),
-            "ValueError while the cache is built: the model has no indexer", "auto", hybrid_without_indexer},
-    Feature{Field::quantization_param_path, "", v0_5(11),
+            decodes_windows, v0_5(23)},
+    Feature{Field::qsa_indexer_dtype, "bfloat16", "ValueError while the cache is built: the model has no indexer",
+            "auto", hybrid_without_indexer},
+    Feature{Field::qsa_indexer_dtype, "fp8_e4m3", "ValueError while the cache is built: the model has no indexer",
+            "auto", hybrid_without_indexer},
+    Feature{Field::quantization_param_path, "",
             "RuntimeError once the weights are loaded: the model's class reads no scales of a cache", "",
             reads_no_scales},
-    Feature{Field::enable_return_routed_experts, "", v0_5(20),
-            "AssertionError while the worker starts: the host's side is registered through CUDA", "", has_experts,
-            v0_5(21)},
-    Feature{Field::disaggregation_enable_kv_checksum, "", v0_5(21),
+    Feature{Field::enable_return_routed_experts, "",
+            "AssertionError while the worker starts: the host's side is registered through CUDA", "", serves_experts,
+            v0_5(20), v0_5(21)},
+    Feature{Field::disaggregation_enable_kv_checksum, "",
             "AssertionError at the first transfer: the sums are taken of CUDA's memory", "", apart},
-    Feature{Field::hicache_io_backend, "kernel_ascend", v0_5(21), "an error at the first transfer: Ascend's operations",
-            "kernel", host_pools},
-    Feature{Field::hicache_mem_layout, "page_first_kv_split", v0_5(21),
+    Feature{Field::hicache_io_backend, "kernel_ascend", "an error at the first transfer: Ascend's operations", "kernel",
+            host_pools, v0_5(21)},
+    Feature{Field::hicache_mem_layout, "page_first_kv_split",
             "ValueError while the host's pool is built or at the first transfer: Ascend's layout", "page_first",
-            host_pools},
-    Feature{Field::hicache_mem_layout, "page_head", v0_5(21),
-            "ValueError while the host's pool is built: MLA's has no such layout", "page_first", latent_host_pools},
-    Feature{Field::enable_symm_mem, "", v0_5(11),
-            "an error before the first token: its memory is taken through CUDA and NCCL", "", cuts_attention, v0_5(19)},
-    Feature{Field::hicache_storage_backend, "npu_memcache", v0_5(21),
-            "ImportError of memcache_hybrid, Ascend's package", "", host_pools},
-    Feature{Field::kv_canary, "", v0_5(13), "an error before the first token: its kernels are compiled for CUDA",
-            "none", sums_cache, v0_5(21)},
-    Feature{Field::kv_canary, "", v0_5(21), "NotImplementedError while the cache is built: it knows no such cache",
-            "none", sums_unknown_pool},
-    Feature{Field::kv_canary, "", v0_5(21),
+            host_pools, v0_5(21)},
+    Feature{Field::hicache_mem_layout, "page_head",
+            "ValueError while the host's pool is built: MLA's has no such layout", "page_first", latent_host_pools,
+            v0_5(21)},
+    Feature{Field::enable_symm_mem, "", "an error before the first token: its memory is taken through CUDA and NCCL",
+            "", cuts_attention, v0_5(0), v0_5(19)},
+    Feature{Field::hicache_storage_backend, "npu_memcache", "ImportError of memcache_hybrid, Ascend's package", "",
+            host_pools, v0_5(21)},
+    Feature{Field::kv_canary, "", "an error before the first token: its kernels are compiled for CUDA", "none",
+            sums_cache, v0_5(0), v0_5(21)},
+    Feature{Field::kv_canary, "", "NotImplementedError while the cache is built: it knows no such cache", "none",
+            sums_unknown_pool, v0_5(21)},
+    Feature{Field::kv_canary, "",
             "ValueError while the cache is built: without CUDA it is not captured in a decode graph", "none",
-            sums_in_graph},
-    Feature{Field::encoder_transfer_backend, "mooncake", v0_5(13),
-            "an error at the first image: it is received into CUDA's memory", "zmq_to_scheduler", receives_images},
-    Feature{Field::hicache_storage_backend, "seaweedfs", v0_5(23),
+            sums_in_graph, v0_5(21)},
+    Feature{Field::encoder_transfer_backend, "mooncake",
+            "an error at the first image: it is received into CUDA's memory", "zmq_to_scheduler", receives_images,
+            v0_5(13)},
+    Feature{Field::hicache_storage_backend, "seaweedfs",
             "ValidationError in every scheduler: --hicache-storage-backend-extra-config names no endpoint", "",
-            storage_without_endpoint}};
+            storage_without_endpoint, v0_5(23)}};
 
 }  // namespace
+
+bool serves_experts(const LaunchFacts& f) { return f.has_model() && has_experts(f.model()); }
 
 bool has_qwen_indexer(const ModelFacts& m) { return !m.text("indexer_n_heads").is_none(); }
 

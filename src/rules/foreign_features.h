@@ -13,6 +13,8 @@ namespace preflight::rules {
 
 std::optional<Finding> feature_of_others(const LaunchFacts& f);
 
+// The condition of rows about models with experts.
+bool serves_experts(const LaunchFacts& f);
 // Sparse attention as Qwen's models have it.
 bool has_qwen_indexer(const ModelFacts& m);
 // "--page-size"

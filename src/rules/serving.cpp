@@ -9,6 +9,7 @@
 #include "src/facts/kinds.h"
 #include "src/rules/disaggregation.h"
 #include "src/rules/families.h"
+#include "src/rules/foreign_features.h"
 #include "src/rules/launch_facts.h"
 #include "src/rules/remedy_words.h"
 
@@ -119,7 +120,6 @@ std::optional<Finding> experts_on_second_backend(const LaunchFacts& f) {
 }
 
 bool caches_prefixes(const LaunchFacts& f) { return f.radix_cache(); }
-bool has_experts(const LaunchFacts& f) { return f.has_model() && has_experts(f.model()); }
 // The storage is opened once the host's pool is built; before 0.5.23 that ends with SA005 where the cache is not MLA's.
 bool opens_storage(const LaunchFacts& f) {
   return f.on(Field::enable_hierarchical_cache) && (f.since(23) || (f.has_model() && f.model().is_mla()));
@@ -155,7 +155,7 @@ constexpr std::array kPackages = {
             opens_storage},
     Package{Field::use_ray, "", "--use-ray", "ray"},
     Package{Field::enable_trace, "", "--enable-trace", "opentelemetry-sdk"},
-    Package{Field::kt_weight_path, "", "--kt-weight-path", "kt_kernel", has_experts}};
+    Package{Field::kt_weight_path, "", "--kt-weight-path", "kt_kernel", serves_experts}};
 
 std::optional<Finding> package_of_its_own(const LaunchFacts& f) {
   for (const Package& row : kPackages) {
