@@ -272,6 +272,12 @@ std::string_view source_in_release(Release release, std::string_view source) {
   return handler != nullptr && is_part(*handler, release) ? handler->part_of : source;
 }
 
+std::string_view called_in(Release release, std::string_view underscored) {
+  const Handler* handler = find_handler(underscored);
+  const bool bare = handler != nullptr && release >= handler->underscored_until;
+  return underscored.substr(bare ? 1 : 0);
+}
+
 std::string traceback_name(Release release, std::string_view name) {
   const Handler* handler = find_handler(name);
   if (handler == nullptr) return std::string(name);

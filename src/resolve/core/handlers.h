@@ -30,6 +30,8 @@ const Handler* find_handler(std::string_view name);
 
 // Where a change of `source` is recorded: the larger method, in releases where it is part of one.
 std::string_view source_in_release(Release release, std::string_view source);
+// A handler by its underscored name, as the release calls it: for one whose changes are recorded so, too.
+std::string_view called_in(Release release, std::string_view underscored);
 // What logging and tracebacks call it.
 std::string traceback_name(Release release, std::string_view name);
 

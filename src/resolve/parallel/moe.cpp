@@ -3,6 +3,7 @@
 // Tested by tests/resolve_parallel_test.cpp.
 #include "src/resolve/parallel/moe.h"
 
+#include "src/resolve/core/handlers.h"
 #include "src/resolve/models/model_queries.h"
 
 namespace preflight::resolve {
@@ -106,8 +107,7 @@ void obey_cutlass_variable(Resolution& r) {
 // --moe-runner-backend megamoe is another way to say --moe-a2a-backend megamoe.
 void resolve_mega_moe_alias(Resolution& r) {
   if (!r.is(Field::moe_runner_backend, "megamoe")) return;
-  const std::string_view function =
-      r.since(v0_5(19)) ? "handle_moe_runner_backend_alias" : "_handle_moe_runner_backend_alias";
+  const std::string_view function = called_in(r.release(), "_handle_moe_runner_backend_alias");
   if (!r.one_of(Field::moe_a2a_backend, {"none", "megamoe"})) {
     r.warn(function, "--moe-runner-backend megamoe replaces the given --moe-a2a-backend");
   }
