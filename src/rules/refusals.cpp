@@ -146,11 +146,12 @@ std::optional<Field> field_at_fault(std::optional<Field> usual, const Refusal& r
   return read == last.end() ? std::nullopt : std::optional(*read);
 }
 
-// Without a variable that the refusal speaks of, the step goes another way.
+// Without a variable that the refusal speaks of, the step goes another way. SGLang's have a _ in their names; NVIDIA or
+// DSPARK in a message is none.
 std::vector<Remedy> without_variables(const Refusal& refusal, const LaunchFacts& f) {
   std::vector<Remedy> list;
   for (const auto& [name, value] : f.launch().env) {
-    if (name.size() > 6 && refusal.message.find(name) != std::string::npos)
+    if (name.find('_') != std::string::npos && refusal.message.find(name) != std::string::npos)
       list.push_back({.steps = {{.kind = StepKind::kUnset, .name = name}}});
   }
   return list;
