@@ -20,7 +20,7 @@ TEST(YamlReader, GivesEveryDocumentOfAStreamWithItsPlaces) {
   ASSERT_EQ(args->items.size(), 2U);
   EXPECT_EQ(args->items[1]->text, "b");
   EXPECT_EQ(line_of(*args->items[1]), 3);
-  EXPECT_EQ(column_of(*args->items[1]), 13);
+  EXPECT_EQ(args->items[1]->mark.column, 12);
   EXPECT_EQ(stream->documents()[1]->kind, YamlNode::kSequence);
   EXPECT_EQ(line_of(*stream->documents()[1]->items[0]), 5);
   EXPECT_EQ(stream->documents()[2]->text, "");

@@ -33,6 +33,5 @@ Result<YamlStream> read_yaml(const std::string& bytes);
 const YamlNode* find_member(const YamlNode& node, std::string_view key);
 // 1-based, as editors count.
 inline int line_of(const YamlNode& node) { return node.mark.line + 1; }
-inline int column_of(const YamlNode& node) { return node.mark.column + 1; }
 
 }  // namespace preflight::python
