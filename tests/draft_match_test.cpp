@@ -1,7 +1,9 @@
 // Drafts that are made for another model, by the two configurations that a launch names.
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,6 +19,22 @@ using ::testing::Not;
 using testing::TemporaryDirectory;
 using Words = std::vector<std::string>;
 
+std::string path_of(const std::string& model) {
+  return model.front() == '/' ? model : testing::models_root() + "/" + model;
+}
+
+// The configuration of a model with another number in it, in a folder.
+std::string with_number(const TemporaryDirectory& dir, const std::string& model, const std::string& key,
+                        std::int64_t was, std::int64_t now) {
+  std::string config = testing::read_file(path_of(model) + "/config.json");
+  const std::string line = fmt::format("\"{}\": {}", key, was);
+  EXPECT_THAT(config, HasSubstr(line));
+  config.replace(config.find(line), line.size(), fmt::format("\"{}\": {}", key, now));
+  const std::string name = fmt::format("{}-{}-{}", model, key, now);
+  dir.file(name + "/config.json", config);
+  return dir.path() + "/" + name;
+}
+
 std::string checked(const std::string& model, const std::string& algorithm, const std::string& draft,
                     const std::string& release = "0.5.23") {
   return testing::run_tool({"check",
@@ -30,13 +48,13 @@ std::string checked(const std::string& model, const std::string& algorithm, cons
                             "2",
                             "--",
                             "--model-path",
-                            testing::models_root() + "/" + model,
+                            path_of(model),
                             "--attention-backend",
                             "triton",
                             "--speculative-algorithm",
                             algorithm,
                             "--speculative-draft-model-path",
-                            draft.front() == '/' ? draft : testing::models_root() + "/" + draft,
+                            path_of(draft),
                             "--speculative-num-steps",
                             "3",
                             "--speculative-eagle-topk",
@@ -60,6 +78,14 @@ TEST(DraftMatch, ADraftTakesHiddenStatesOfItsOwnWidth) {
   EXPECT_THAT(checked("qwen3-0.6b", "EAGLE3", dir.path() + "/draft"), Not(HasSubstr("SP011")));
   EXPECT_THAT(checked("llama-3.1-8b-instruct", "EAGLE3", dir.path() + "/draft"),
               HasSubstr("made for hidden states of 1024; the model's have 4096"));
+  // No width, and the least one.
+  dir.file("none/config.json", "{\"target_hidden_size\": 0, " + config.substr(config.find('{') + 1));
+  EXPECT_THAT(checked("qwen3-0.6b", "EAGLE3", dir.path() + "/none"), Not(HasSubstr("SP011")));
+  dir.file("one/config.json", "{\"target_hidden_size\": 1, " + config.substr(config.find('{') + 1));
+  EXPECT_THAT(checked("qwen3-0.6b", "EAGLE3", dir.path() + "/one"), HasSubstr("made for hidden states of 1;"));
+  const auto model_of = [&](int width) { return with_number(dir, "qwen3-0.6b", "hidden_size", 1024, width); };
+  EXPECT_THAT(checked(model_of(0), "EAGLE3", "llama-3.1-8b-eagle3"), Not(HasSubstr("SP011")));
+  EXPECT_THAT(checked(model_of(1), "EAGLE3", "llama-3.1-8b-eagle3"), HasSubstr("the model's have 1\n"));
 }
 
 TEST(DraftMatch, AStandaloneDraftHasTheModelsVocabulary) {
@@ -68,6 +94,13 @@ TEST(DraftMatch, AStandaloneDraftHasTheModelsVocabulary) {
   EXPECT_THAT(checked("qwen3-8b", "STANDALONE", "llama-3.2-1b-instruct", "0.5.16"), HasSubstr(kSays));
   EXPECT_THAT(checked("llama-3.1-8b-instruct", "STANDALONE", "llama-3.2-1b-instruct"), Not(HasSubstr("SP012")));
   EXPECT_THAT(checked("qwen3-8b", "STANDALONE", "qwen3-0.6b"), Not(HasSubstr("SP012")));
+  // No vocabulary, and the least one.
+  const TemporaryDirectory dir;
+  const auto small = [&](int size) { return with_number(dir, "llama-3.2-1b-instruct", "vocab_size", 128256, size); };
+  EXPECT_THAT(checked("llama-3.1-8b-instruct", "STANDALONE", small(0)), Not(HasSubstr("SP012")));
+  EXPECT_THAT(checked("llama-3.1-8b-instruct", "STANDALONE", small(1)), HasSubstr("vocabulary has 1 tokens"));
+  EXPECT_THAT(checked(small(0), "STANDALONE", "llama-3.2-1b-instruct"), Not(HasSubstr("SP012")));
+  EXPECT_THAT(checked(small(1), "STANDALONE", "llama-3.2-1b-instruct"), HasSubstr("tokens, the model's 1\n"));
 }
 
 TEST(DraftMatch, AnEagle3DraftReadsLayersThatTheModelsClassHandsOut) {

@@ -443,6 +443,18 @@ Edit dual_chunks_of(const char* name) {
   };
 }
 
+Edit awq_packed_for(const char* key, const char* backend) {
+  return auto_round({{"packing_format", "auto_round:auto_awq"}, {key, backend}});
+}
+Edit layers_and_partition(std::int64_t layers, const char* partition) {
+  return [=](Launch& l, ModelFacts& m) {
+    m.num_hidden_layers = layers;
+    l.env["SGLANG_PP_LAYER_PARTITION"] = partition;
+  };
+}
+
+constexpr const char* kTwoRanks = "--device xpu --disable-radix-cache --tp-size 2";
+constexpr const char* kTwoStages = "--device xpu --pp-size 2";
 constexpr const char* kMoe = "--device xpu --tp-size 4";
 constexpr const char* kB70 = "Intel(R) Arc(TM) Pro B70 Graphics";
 constexpr const char* kMax1550 = "Intel(R) Data Center GPU Max 1550";
@@ -488,6 +500,7 @@ const Bound kBounds[] = {
     {"MO020", 20, true, "gpt-oss-20b", kMoe,
      all({field(Field::ep_size, 2), field(Field::moe_runner_backend, "triton")})},
     {"MO020", 19, false, "gpt-oss-20b", kMoe, field(Field::ep_size, 2)},
+    {"MO010", 23, true, "gpt-oss-20b", "--device xpu", field(Field::moe_runner_backend, "flashinfer_trtllm_routed")},
     {"MO010", 23, false, "gpt-oss-20b", "--device xpu", field(Field::moe_runner_backend, "auto")},
     {"MO010", 23, false, "gpt-oss-20b", "--device xpu", field(Field::moe_runner_backend, "triton")},
     {"MO010", 23, false, "qwen3-30b-a3b", "--device xpu", field(Field::moe_runner_backend, "intel_xpu")},
@@ -522,6 +535,7 @@ const Bound kBounds[] = {
     {"DC008", 23, true, "qwen3-0.6b", kMoe, two_batches(2, "MiMoV2FlashForCausalLM")},
     {"DC008", 23, true, "qwen3-0.6b", kMoe, two_batches(2, "GlmMoeDsaForCausalLM")},
     {"DC008", 23, true, "qwen3-0.6b", kMoe, two_batches(2, "KimiVLForConditionalGeneration")},
+    {"DC008", 23, true, "qwen3-0.6b", kMoe, two_batches(2, "KimiK25ForConditionalGeneration")},
     {"DC008", 23, true, "qwen3-0.6b", kMoe, two_batches(2, "Glm4MoeForCausalLM")},
     {"DC008", 11, true, "qwen3-0.6b", kMoe, two_batches(2, "Glm4MoeLiteForCausalLM")},
     {"DC008", 23, true, "qwen3-0.6b", kMoe, two_batches(2, "MiniMaxM2ForCausalLM")},
@@ -660,6 +674,8 @@ const Bound kBounds[] = {
     {"MC011", 23, true, "qwen3-0.6b", kPlain, by_transformers("NomicBertForMaskedLM", "nomic_bert")},
     {"MC011", 23, false, "qwen3-0.6b", kPlain, by_transformers("BertForMaskedLM", "bert")},
     {"MC011", 23, false, "qwen3-0.6b", kPlain, by_transformers("Qwen3ForCausalLM", "albert")},
+    {"MC008", 23, true, "qwen3-0.6b", kTwoRanks, by_transformers("RecurrentGemmaForCausalLM", "recurrent_gemma")},
+    {"MC008", 23, false, "qwen3-0.6b", kTwoRanks, by_transformers("RecurrentGemmaForCausalLM", "gemma")},
     {"MC012", 11, true, "qwen3-0.6b", kXpu, by_transformers("BertForMaskedLM", "bert")},
     {"MC012", 23, true, "qwen3-0.6b", kXpu, by_transformers("BertForMaskedLM", "bert")},
     {"MC012", 23, true, "qwen3-0.6b", "--device xpu --attention-backend torch_native",
@@ -679,6 +695,18 @@ const Bound kBounds[] = {
     {"MC010", 23, false, "qwen3-0.6b", kPlain, dual_chunks_of("Qwen3ForCausalLM")},
     {"MC010", 23, false, "qwen3-0.6b", kPlain,
      all({dual_chunks_of("Qwen2ForCausalLM"), field(Field::model_impl, "transformers")})},
+    {"KI004", 23, true, "qwen3-0.6b", kTwoRanks, nothing},
+    {"KI004", 23, false, "qwen3-0.6b", "--device xpu --dp-size 2", nothing},
+    {"QN021", 23, true, "qwen3-8b", kPlain, awq_packed_for("backend", "gptq")},
+    {"QN021", 23, true, "qwen3-8b", kPlain, awq_packed_for("vllm_backend", "gptq")},
+    {"QN021", 23, true, "qwen3-8b", kPlain, awq_packed_for("sglang_backend", "gptq")},
+    {"QN021", 23, false, "qwen3-8b", kPlain, awq_packed_for("sglang_backend", "auto")},
+    {"QN031", 23, true, "qwen3-30b-a3b", kPlain,
+     all({fp8_groups(), field(Field::moe_runner_backend, "flashinfer_trtllm_routed")})},
+    {"QN031", 23, false, "qwen3-30b-a3b", kPlain, all({fp8_groups(), field(Field::moe_runner_backend, "auto")})},
+    {"PL016", 23, false, "qwen3-8b", kTwoStages, layers_and_partition(0, "1,1")},
+    {"PL016", 23, true, "qwen3-8b", kTwoStages, layers_and_partition(1, "1,1")},
+    {"PL016", 23, false, "qwen3-8b", kTwoStages, layers_and_partition(2, "1,1")},
     {"SP013", 23, false, "qwen3-0.6b", kPlain, verified_by("prefill", "triton", "torch_native")},
     {"SP013", 23, true, "qwen3-0.6b", kPlain, verified_by("decode", "triton", "torch_native")},
     {"SP013", 23, true, "qwen3-0.6b", kPlain, verified_by("prefill", "torch_native", "triton")},
@@ -1190,10 +1218,14 @@ const Bound kBounds[] = {
     {"VA012", 23, false, "gemma-2-9b-it", "--device xpu", field(Field::quantization_param_path, "/scales.json")},
     {"VA012", 23, false, "qwen3-8b", "--device xpu --kv-cache-dtype fp8_e4m3",
      field(Field::quantization_param_path, "/scales.json")},
+    {"VA012", 23, false, "gemma-2-9b-it", "--device xpu --kv-cache-dtype fp8_e4m3",
+     all({of_class("MiMoV2FlashForCausalLM"), field(Field::quantization_param_path, "/scales.json")})},
     {"VA012", 20, true, "qwen3-30b-a3b", "--device xpu", field(Field::enable_return_routed_experts, true)},
     {"VA012", 19, false, "qwen3-30b-a3b", "--device xpu", field(Field::enable_return_routed_experts, true)},
     {"VA012", 21, false, "qwen3-30b-a3b", "--device xpu", field(Field::enable_return_routed_experts, true)},
     {"VA012", 21, true, "qwen3-8b", "--device xpu --disaggregation-mode prefill",
+     field(Field::disaggregation_enable_kv_checksum, true)},
+    {"VA012", 21, true, "qwen3-8b", "--device xpu --disaggregation-mode decode",
      field(Field::disaggregation_enable_kv_checksum, true)},
     {"VA012", 23, false, "qwen3-8b", "--device xpu", field(Field::disaggregation_enable_kv_checksum, true)},
     {"SA013", 23, false, "qwen3-8b", "--device xpu --disaggregation-mode prefill --disable-overlap-schedule", nothing},
@@ -1213,6 +1245,12 @@ const Bound kBounds[] = {
     {"SA014", 23, false, "qwen3-8b", "--device xpu --disaggregation-mode prefill",
      variable("SGLANG_DISAGGREGATION_ALL_CP_RANKS_TRANSFER", "1")},
     {"EN003", 23, false, "qwen3-8b", kPlain, variable("SGLANG_PLATFORM", "")},
+    {"EN005", 23, true, "qwen3-8b", "--device xpu --disaggregation-mode prefill --disaggregation-transfer-backend nixl",
+     variable("SGLANG_DISAGGREGATION_NIXL_BACKEND_PARAMS", "1")},
+    {"EN005", 23, true, "qwen3-8b", "--device xpu --disaggregation-mode decode --disaggregation-transfer-backend nixl",
+     variable("SGLANG_DISAGGREGATION_NIXL_BACKEND_PARAMS", "1")},
+    {"EN005", 23, false, "qwen3-8b", "--device xpu --disaggregation-transfer-backend nixl",
+     variable("SGLANG_DISAGGREGATION_NIXL_BACKEND_PARAMS", "1")},
     {"EN006", 16, false, "qwen3-8b",
      "--device xpu --disaggregation-mode prefill --disaggregation-transfer-backend nixl --chunked-prefill-size -1",
      variable("SGLANG_DISAGG_STAGING_BUFFER", "1")},

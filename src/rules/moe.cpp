@@ -211,7 +211,7 @@ std::optional<Finding> form_of_experts(const LaunchFacts& f) {
     finding.remedies = {to_give("--dtype", {"bfloat16"})};
   } else if (const std::int64_t local = all / f.ep(); local % 8 != 0) {
     finding.message = fmt::format("{} experts a rank: the kernel package takes a multiple of 8", local);
-    if (f.ep() > 1 && all % 8 == 0) finding.remedies = {to_drop("--ep-size")};
+    if (all % 8 == 0) finding.remedies = {to_drop("--ep-size")};
   } else {
     return std::nullopt;
   }
