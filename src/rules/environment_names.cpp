@@ -1,8 +1,9 @@
 #include "src/rules/environment_names.h"
 
 #include <algorithm>
+#include <cassert>
 #include <charconv>
-#include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -26,7 +27,11 @@ struct Row {
   std::string_view instead;
 };
 
-using Table = std::map<std::string_view, Row, std::less<>>;
+// A name with its line of the table, which is read once somebody asks: a launch has few of the names.
+struct Line {
+  std::string_view name;
+  std::string_view rest;
+};
 
 int number(std::string_view text) {
   int n = 0;
@@ -75,17 +80,19 @@ Row row_of(std::string_view line) {
   return row;
 }
 
-const Table& table() {
-  static const Table all = [] {
-    Table out;
+// By name.
+const std::vector<Line>& table() {
+  static const std::vector<Line> all = [] {
+    std::vector<Line> out;
     std::string_view text = embedded::environment().front().text;
     while (!text.empty()) {
       std::string_view line = text.substr(0, text.find('\n'));
       text.remove_prefix(std::min(line.size() + 1, text.size()));
       if (line.empty() || line.starts_with('#')) continue;
       const std::string_view name = next_word(line);
-      out.emplace(name, row_of(line));
+      out.push_back({name, line});
     }
+    assert(std::ranges::is_sorted(out, {}, &Line::name));
     return out;
   }();
   return all;
@@ -97,15 +104,20 @@ bool within(const Spans& spans, int patch) {
 
 bool mentions(const Row& row, int patch) { return within(row.spans, patch); }
 
+std::optional<Row> row_named(std::string_view name) {
+  const auto at = std::ranges::lower_bound(table(), name, {}, &Line::name);
+  return at == table().end() || at->name != name ? std::nullopt : std::optional(row_of(at->rest));
+}
+
 // The code adds the rest to names that end in "_".
-const Row* find_row(std::string_view name) {
-  if (const auto it = table().find(name); it != table().end()) return &it->second;
+std::optional<Row> find_row(std::string_view name) {
+  if (auto row = row_named(name)) return row;
   constexpr std::size_t kShortest = std::string_view("SGLANG_X_").size();
   for (std::size_t end = name.rfind('_'); end != std::string_view::npos && end + 1 >= kShortest;
        end = name.rfind('_', end - 1)) {
-    if (const auto it = table().find(name.substr(0, end + 1)); it != table().end()) return &it->second;
+    if (auto row = row_named(name.substr(0, end + 1))) return row;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 // What took its place without SGLang saying so, read in the releases' code.
@@ -115,11 +127,11 @@ constexpr std::pair<std::string_view, std::string_view> kInstead[] = {
 }  // namespace
 
 EnvironmentName environment_name(Release release, std::string_view name) {
-  const Row* row = find_row(name);
-  if (row == nullptr && name.starts_with("SGL_")) {  // the old beginning is rewritten by every release
+  const std::optional<Row> row = find_row(name);
+  if (!row && name.starts_with("SGL_")) {  // the old beginning is rewritten by every release
     return environment_name(release, "SGLANG_" + std::string(name.substr(4)));
   }
-  if (row == nullptr) return {};
+  if (!row) return {};
   std::string_view instead = row->instead;
   for (const auto& [old, other] : kInstead) {
     if (old == name) instead = other;
@@ -136,12 +148,12 @@ EnvironmentName environment_name(Release release, std::string_view name) {
 }
 
 std::optional<ValueReading> value_reading(Release release, std::string_view name) {
-  const auto it = table().find(name);
-  if (it == table().end()) {
+  const std::optional<Row> row = row_named(name);
+  if (!row) {
     if (!name.starts_with("SGL_")) return std::nullopt;
     return value_reading(release, "SGLANG_" + std::string(name.substr(4)));
   }
-  for (const Reading& r : it->second.readings) {
+  for (const Reading& r : row->readings) {
     if (within(r.spans, release.patch)) return r.how;
   }
   return std::nullopt;
@@ -151,10 +163,10 @@ std::string closest_environment_name(Release release, std::string_view name) {
   const std::size_t limit = std::max<std::size_t>(2, name.size() / 6);
   std::size_t nearest = limit + 1;
   std::string_view best;
-  for (const auto& [known, row] : table()) {
-    if (!mentions(row, release.patch) || known.ends_with('_')) continue;
+  for (const auto& [known, rest] : table()) {
+    if (known.ends_with('_')) continue;
     const std::size_t distance = edit_distance(name, known, nearest - 1);
-    if (distance >= nearest) continue;
+    if (distance >= nearest || !mentions(row_of(rest), release.patch)) continue;
     nearest = distance;
     best = known;
   }
