@@ -4,6 +4,7 @@
 
 #include "src/facts/kinds.h"
 #include "src/plan/decode_shape.h"
+#include "src/plan/element_sizes.h"
 
 namespace preflight::plan {
 namespace {
@@ -39,7 +40,7 @@ std::optional<Activations> prefill_activations(const LaunchView& view) {
   if (tokens <= 0 || m.hidden_size <= 0 || m.num_attention_heads <= 0 || layer_width(view) <= 0) return std::nullopt;
   // The residual, the hidden state and its norm are there throughout.
   const std::int64_t width = 3 * m.hidden_size + std::max(attention_width(view), layer_width(view));
-  return Activations{.tokens = tokens, .bytes = tokens * width * (m.dtype == "float32" ? 4 : 2)};
+  return Activations{.tokens = tokens, .bytes = tokens * width * plain_bytes(m)};
 }
 
 }  // namespace preflight::plan

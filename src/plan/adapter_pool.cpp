@@ -6,6 +6,7 @@
 
 #include "preflight/sizing.h"
 #include "src/facts/kinds.h"
+#include "src/plan/element_sizes.h"
 #include "src/plan/output_head.h"
 
 namespace preflight::plan {
@@ -101,7 +102,7 @@ std::optional<std::int64_t> adapter_pool_bytes(const LaunchView& view, const Ada
     }
   }
   const std::int64_t slots = view.integer(Field::max_loras_per_batch, 0);
-  return elements * slots * shape.rank * (m.dtype == "float32" ? 4 : 2);
+  return elements * slots * shape.rank * plain_bytes(m);
 }
 
 }  // namespace preflight::plan

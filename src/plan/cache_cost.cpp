@@ -5,6 +5,7 @@
 #include "src/facts/kinds.h"
 #include "src/plan/compressed_pools.h"
 #include "src/plan/decode_shape.h"
+#include "src/plan/element_sizes.h"
 #include "src/plan/kept_layers.h"
 #include "src/plan/memory_sheet.h"
 
@@ -103,7 +104,7 @@ std::optional<std::int64_t> sparse_index_bytes(const ModelFacts& m, const Stage&
                           at < without_value->as_list().size() && without_value->as_list()[at].truthy();
     kept += key_only ? 1 : 2;
   }
-  return kept * width->as_int() * (m.dtype == "float32" ? 4 : 2);
+  return kept * width->as_int() * plain_bytes(m);
 }
 
 // Qwen4-Exp: compressed index keys, one for several tokens.

@@ -9,18 +9,15 @@
 
 #include "src/facts/kinds.h"
 #include "src/facts/draft_model.h"
+#include "src/launch/launch_view.h"
 #include "src/plan/decode_shape.h"
+#include "src/plan/element_sizes.h"
 #include "src/plan/memory_sheet.h"
 #include "src/plan/output_head.h"
 #include "src/plan/token_table.h"
 
 namespace preflight::plan {
 namespace {
-
-std::string algorithm_of(const Launch& launch) {
-  const Value& v = launch[Field::speculative_algorithm];
-  return v.is_string() ? v.as_string() : std::string();
-}
 
 bool first_architecture_has(const ModelFacts& model, std::string_view part) {
   return !model.architectures.empty() && model.architectures.front().find(part) != std::string::npos;
@@ -37,8 +34,6 @@ double positive(const Value& v, std::int64_t fallback) {
   return static_cast<double>(v.is_int() && v.as_int() > 0 ? v.as_int() : fallback);
 }
 
-double element_bytes(const ModelFacts& draft) { return draft.dtype == "float32" ? 4.0 : 2.0; }
-
 struct Bytes {
   double on_rank = 0;
   bool exact = true;
@@ -50,7 +45,7 @@ Bytes predictor(const Launch& launch, const ModelFacts& draft, const WeightSplit
   const auto weights = estimate_weights(*launch.model, split);
   if (!weights) return {};
   const double hidden = static_cast<double>(launch.model->hidden_size);
-  const double joining = 2 * hidden * hidden * element_bytes(draft);
+  const double joining = 2 * hidden * hidden * plain_bytes(draft);
   const double layer = static_cast<double>(weights->layer_bytes);
   if (first_architecture_has(draft, "DSpark")) {  // stages in the checkpoint, with the target's table and head
     const double stages = static_cast<double>(length_of(draft.root("dspark_target_layer_ids")));
@@ -68,7 +63,7 @@ Bytes predictor(const Launch& launch, const ModelFacts& draft, const WeightSplit
 
 // A block of tokens at once: layers without table and head, and a matrix that joins hidden states of several layers.
 double without_tables(const ModelFacts& draft, const WeightSplit& split, double bytes) {
-  const double size = element_bytes(draft);
+  const double size = plain_bytes(draft);
   const double hidden = static_cast<double>(draft.hidden_size);
   const TableBytes tables = table_bytes(draft, split);
   bytes -= tables.table + (draft.is_generation && !shares_head(draft) ? tables.head : 0.0);
@@ -86,7 +81,7 @@ double without_tables(const ModelFacts& draft, const WeightSplit& split, double 
 // What EAGLE3 has beyond a Llama-like model: a head of its own vocabulary, hidden states of several layers joined, and
 // an attention that reads token and hidden state side by side.
 double beyond_llama(const ModelFacts& draft, const WeightSplit& split) {
-  const double size = element_bytes(draft);
+  const double size = plain_bytes(draft);
   const double hidden = static_cast<double>(draft.hidden_size);
   double bytes = 0;
   if (!shares_head(draft)) {
@@ -125,10 +120,10 @@ Bytes draft_weights(const Launch& launch, const ModelFacts& draft, const std::st
   } else if (first_architecture_has(draft, "Eagle3")) {
     bytes.on_rank += beyond_llama(draft, split);
   } else if (first_architecture_has(draft, "Eagle")) {
-    bytes.on_rank += 2 * hidden * hidden * element_bytes(draft);  // joins the last hidden state with the token
+    bytes.on_rank += 2 * hidden * hidden * plain_bytes(draft);  // joins the last hidden state with the token
   } else if (first_architecture_has(draft, "Assistant")) {
     const double backbone = positive(draft.root("backbone_hidden_size"), launch.model->hidden_size);
-    bytes.on_rank += 3 * backbone * hidden * element_bytes(draft);  // into its own width and back
+    bytes.on_rank += 3 * backbone * hidden * plain_bytes(draft);  // into its own width and back
   }
   return bytes;
 }
@@ -147,12 +142,12 @@ std::int64_t predicting_layers(const Launch& launch, const ModelFacts& draft, st
 // the target's pool.
 bool draft_comes_after_pool(const Launch& launch) {
   if (!facts::has_draft_model(launch)) return false;
-  return launch.release() < (algorithm_of(launch) == "FROZEN_KV_MTP" ? v0_5(15) : v0_5(14));
+  return launch.release() < (LaunchView(launch).algorithm() == "FROZEN_KV_MTP" ? v0_5(15) : v0_5(14));
 }
 
 DraftCost draft_cost(const Launch& launch, const ModelFacts& draft, std::int64_t tp) {
   DraftCost cost;
-  const std::string algorithm = algorithm_of(launch);
+  const std::string algorithm = LaunchView(launch).algorithm();
   if (launch.model == nullptr || !facts::has_draft_model(launch)) return cost;
   const std::int64_t own_layers = std::max(draft.num_hidden_layers, draft.num_attention_layers);
   const std::int64_t predicting = predicting_layers(launch, draft, own_layers);

@@ -130,7 +130,7 @@ void set_modelopt_sizes(ElementSizes& s, const ModelFacts& m, const Value& confi
 
 ElementSizes element_sizes(const ModelFacts& m) {
   ElementSizes s;
-  s.plain = m.dtype == "float32" ? 4.0 : 2.0;
+  s.plain = plain_bytes(m);
   s.linear = s.experts = s.head = s.plain;
   if (!m.quantization || m.quantization->empty()) return s;
   const std::string& q = *m.quantization;

@@ -22,6 +22,9 @@ struct ElementSizes {
 };
 ElementSizes element_sizes(const ModelFacts& model);
 
+// What the model computes in.
+inline int plain_bytes(const ModelFacts& model) { return model.dtype == "float32" ? 4 : 2; }
+
 // A parameter of so many bits with a 16-bit scale, and a packed zero point, for every group.
 double packed(std::int64_t bits, std::int64_t group, bool zeros = true);
 

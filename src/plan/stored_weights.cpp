@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "src/facts/kinds.h"
+#include "src/plan/element_sizes.h"
 #include "src/plan/kept_answers.h"
 #include "src/plan/output_head.h"
 #include "src/plan/tensor_shapes.h"
@@ -96,7 +97,7 @@ double bytes_of(const StoredTensor& t, const ModelFacts& model) {
   const bool kept = !t.name.ends_with(".weight") && !t.name.ends_with(".bias");
   if (kept || !(wide || narrow)) return static_cast<double>(t.bytes);
   const double stored = t.dtype == "F32" ? 4.0 : narrow ? 1.0 : 2.0;
-  return static_cast<double>(t.bytes) / stored * (model.dtype == "float32" ? 4.0 : 2.0);
+  return static_cast<double>(t.bytes) / stored * plain_bytes(model);
 }
 
 double padded(double bytes, const StoredTensor& t) {
