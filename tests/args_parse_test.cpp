@@ -13,7 +13,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-const Release kOld = v0_5(13);
+const Release kOld = v0_5(13, 1);
 const Release kNew = v0_5(23);
 
 ParseOutcome parse(Release release, Words words, bool with_model = true) {

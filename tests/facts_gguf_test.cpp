@@ -216,7 +216,7 @@ TEST(Gguf, TransformersReadsTheFileItselfSince0_5_22) {
 
 TEST(Gguf, AClassThatCannotBeMadeIsToldByTheParserSince0_5_14) {
   const std::string content = Writer("gpt-oss").sizes().text("gpt-oss.rope.scaling.type", "yarn").file();
-  EXPECT_EQ(refused(outcome_of(content, v0_5(13))), "TypeError in patched");
+  EXPECT_EQ(refused(outcome_of(content, v0_5(13, 1))), "TypeError in patched");
   EXPECT_EQ(refused(outcome_of(content, v0_5(14))), "TypeError in parse");
 }
 

@@ -52,7 +52,7 @@ std::string log_of(const ModelOutcome& outcome) {
   return text;
 }
 
-constexpr Release kOld = v0_5(13);
+constexpr Release kOld = v0_5(13, 1);
 constexpr Release kNew = v0_5(23);
 
 // The window of layers is what the model's class reports, and the classes report it in some releases only.

@@ -9,7 +9,7 @@ namespace {
 
 using testing::Midway;
 
-constexpr Release kOld = v0_5(13);
+constexpr Release kOld = v0_5(13, 1);
 constexpr Release kNew = v0_5(23);
 
 std::string diffusion_model(const std::string& architecture) {

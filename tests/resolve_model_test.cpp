@@ -21,7 +21,7 @@ namespace {
 using preflight::testing::Midway;
 
 constexpr Release kNew = v0_5(23);
-constexpr Release kOld = v0_5(13);
+constexpr Release kOld = v0_5(13, 1);
 
 // A model whose configuration is this JSON, architecture first.
 ModelFacts model_of(const std::string& config) {

@@ -37,7 +37,7 @@ void expect_rows(const std::vector<Row>& rows, const std::string& architecture) 
 }
 
 constexpr Release kNew = v0_5(23);
-constexpr Release kOld = v0_5(13);
+constexpr Release kOld = v0_5(13, 1);
 
 ModelFacts glm() {
   ModelFacts model;

@@ -17,7 +17,7 @@
 namespace preflight::resolve::testing {
 namespace {
 
-constexpr Release kOld = v0_5(13);
+constexpr Release kOld = v0_5(13, 1);
 constexpr Release kNew = v0_5(23);
 
 struct StepCase {

@@ -10,7 +10,7 @@ namespace {
 
 using testing::Midway;
 
-constexpr Release kOld = v0_5(13);
+constexpr Release kOld = v0_5(13, 1);
 constexpr Release kNew = v0_5(23);
 
 // A launch of EAGLE on a Llama that the given release is about to resolve.

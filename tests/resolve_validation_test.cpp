@@ -18,7 +18,7 @@
 namespace preflight::resolve::testing {
 namespace {
 
-constexpr Release kOld = v0_5(13);
+constexpr Release kOld = v0_5(13, 1);
 constexpr Release kNew = v0_5(23);
 
 // What resolution has always set before the check.
