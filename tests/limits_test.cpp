@@ -15,6 +15,7 @@ namespace preflight::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 std::string many(int count, const std::function<std::string(int)>& part) {
   std::string out;
@@ -337,7 +338,8 @@ TEST(Limits, TextsThatAreHandedToMany) {
   };
   const std::string words = "this file needs more steps than are followed";
   const std::string named = std::string(kServe) + " --served-model-name ";
-  expect_bounded("check --no-kernel " + dir.file("a.yaml", "x-a: &a " + named + text + "\n" + services("*a")), words);
+  expect_bounded("check --no-kernel " + dir.file("a.yaml", "x-a: &a " + named + text + "\n" + services("*a")),
+                 words);
   expect_bounded("check --no-kernel --set A=" + text + " " + dir.file("b.yaml", services(named + "$A")), words);
   dir.file("c/.env", "A=" + text + "\n");
   expect_bounded("check --no-kernel " + dir.file("c/compose.yaml", services(named + "$A")), words);
@@ -728,6 +730,21 @@ TEST(Limits, LaunchesOfAFileThatFail) {
   expect_bounded("check --no-kernel " + launches(900), "1500 for the launches of a file with what is tried of them");
   const ToolRun few = run_tool({"check", "--no-kernel", launches(3)});
   EXPECT_EQ(few.err.find("were not tried"), std::string::npos) << few.err;
+}
+
+// Of `upgrade` each launch is resolved in two releases, and those of `nodes` are one launch's.
+TEST(Limits, LaunchesThatFailInOtherCommands) {
+  const TemporaryDirectory dir;
+  const auto launches = [&](int count) {
+    return dir.file("a.sh", many(count, [&](int i) {
+                      return fmt::format("{} --tp 3 --nnodes {} --node-rank {} --dist-init-addr 10.0.0.1:50\n", kServe,
+                                         count, i);
+                    }));
+  };
+  expect_bounded("upgrade --from 0.5.11 " + launches(800), "remedies of 800 launches were not tried");
+  expect_bounded("nodes " + launches(900), "1500 for the launches of a file with what is tried of them");
+  EXPECT_THAT(run_tool({"upgrade", "--from", "0.5.11", launches(3)}).err, IsEmpty());
+  EXPECT_THAT(run_tool({"nodes", launches(3)}).err, IsEmpty());
 }
 
 // A try of a launch of many words takes longer than others, and counts as several.

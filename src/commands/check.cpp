@@ -317,16 +317,4 @@ void keep_ignores(const CheckCommand& command, report::CheckRun& run) {
   run.policy_file = command.filter->policy_file();
 }
 
-void tell_untried(const CheckCommand& command) {
-  if (command.tries->launches == 0) return;
-  const std::string of_file =
-      command.tries->by_file
-          ? fmt::format(", {} for the launches of a file with what is tried of them", limits::kFileTries)
-          : "";
-  report::complain(fmt::format(
-      "remedies of {} launches were not tried: one run tries {} launches at most{}, and one of {} words or more counts "
-      "as several; check them apart",
-      command.tries->launches, command.tries->most, of_file, limits::kWordsOfATry));
-}
-
 }  // namespace preflight::commands

@@ -119,7 +119,7 @@ int check_batch(const CheckCommand& command, const CaseFile& file) {
   };
   const auto stopped = for_each_case(
       file, each, [] {}, &left_out);
-  tell_untried(command);
+  tell_untried(*command.tries);
   tell_left_out(file, left_out);
   if (stopped) {
     report::complain(stopped->text());

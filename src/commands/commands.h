@@ -82,8 +82,6 @@ void keep_ignores(const CheckCommand& command, report::CheckRun& run);
 // Every launch in these files, directories and patterns ("-" is standard input), each by itself, then those that belong
 // together. `release_given`: the release of an image's tag does not count.
 int check_paths(const CheckCommand& command, const std::vector<std::string>& paths, bool release_given);
-// On standard error, where the run's tries were used up.
-void tell_untried(const CheckCommand& command);
 // On standard error, where lines of the batch had keys that are nothing here.
 void tell_left_out(const CaseFile& file, const LeftOutKeys& keys);
 int check_batch(const CheckCommand& command, const CaseFile& file);

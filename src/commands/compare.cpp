@@ -302,12 +302,12 @@ std::string name_beside_image(Release from, const std::string& of_image) {
   return name_of(from) + (other ? fmt::format(" (--from; its image has {})", of_image) : "");
 }
 
-Result<Difference> release_difference(const LaunchInput& input, Release from, Release to, const CheckOptions& rules) {
+Result<Difference> release_difference(const LaunchInput& input, Release from, Release to, const CheckOptions& rules,
+                                      Tries& tries) {
   auto a = side_of(as_of(from, "--from", input), name_of(from), rules);
   if (!a) return tl::make_unexpected(a.error());
   auto b = side_of(as_of(to, "--to", input), name_of(to), rules);
   if (!b) return tl::make_unexpected(b.error());
-  Tries tries;
   try_remedies(b->prepared, rules, b->findings, tries);
   Difference d = difference(*a, *b);
   d.between_releases = true;
@@ -336,7 +336,8 @@ namespace {
 // Exit 1 when the launch is worse off in `to`, or fails there as it did before, for other reasons.
 int upgrade(const LaunchInput& input, Release from, Release to, const CheckOptions& rules,
             const OutputOptions& output) {
-  const auto d = release_difference(input, from, to, rules);
+  Tries tries;
+  const auto d = release_difference(input, from, to, rules, tries);
   if (!d) return refuse(d.error());
   report_difference(*d, name_beside_image(from, input.machine.image.value), name_of(to), output);
   return d->fails() ? kFindings : kOk;

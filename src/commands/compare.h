@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/commands/commands.h"
+#include "src/commands/fixing.h"
 #include "src/report/comparison_report.h"
 
 namespace preflight::commands {
@@ -17,7 +18,7 @@ std::string name_beside_image(Release from, const std::string& of_image);
 
 // What a launch does otherwise in `to`.
 Result<report::Difference> release_difference(const LaunchInput& input, Release from, Release to,
-                                              const CheckOptions& rules);
+                                              const CheckOptions& rules, Tries& tries);
 // Every launch of these files by itself. Without `from`: the release that its image's tag names. Exit 1 also when one
 // cannot be compared.
 int upgrade_paths(const LaunchInput& input, const std::vector<std::string>& paths, std::optional<Release> from,

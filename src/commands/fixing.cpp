@@ -17,6 +17,7 @@
 #include "src/fix/prove.h"
 #include "src/fix/search.h"
 #include "src/fix/write_back.h"
+#include "src/report/complaint.h"
 #include "src/report/fixes_text.h"
 #include "src/rules/remedy_words.h"
 #include "src/base/limits.h"
@@ -372,9 +373,29 @@ FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules
   return found;
 }
 
+TriesOfFile::TriesOfFile(Tries& tries, std::size_t launches, std::size_t resolved_each)
+    : tries_(tries), aside_(tries.left) {
+  const std::size_t resolved = launches * resolved_each;
+  tries.by_file = true;
+  tries.left = std::min(tries.left, limits::kFileTries - std::min(limits::kFileTries, resolved));
+  aside_ -= tries.left;
+}
+
+void tell_untried(const Tries& tries) {
+  if (tries.launches == 0) return;
+  const std::string of_file =
+      tries.by_file ? fmt::format(", {} for the launches of a file with what is tried of them", limits::kFileTries)
+                    : "";
+  report::complain(fmt::format(
+      "remedies of {} launches were not tried: one run tries {} launches at most{}, and one of {} words or more counts "
+      "as several; check them apart",
+      tries.launches, tries.most, of_file, limits::kWordsOfATry));
+}
+
 void try_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, std::vector<Diagnostic>& findings,
                   Tries& tries) {
   if (!prepared.mended.empty() || prepared.refused_by_serve) return;
+  if (tries.left == 0 && !findings.empty()) ++tries.launches;
   const bool fails = std::ranges::any_of(findings, [](const auto& d) { return d.severity == Severity::kError; });
   FixSearch found;
   if (fails) found = search_fixes(prepared, rules, tries);

@@ -23,6 +23,23 @@ struct Tries {
   bool by_file = false;      // a file has its share of them
 };
 
+// While it lives, a file has no more tries than its launches leave it, each resolved so often: what it may not have is
+// set aside for the other files.
+class TriesOfFile {
+ public:
+  TriesOfFile(Tries& tries, std::size_t launches, std::size_t resolved_each = 1);
+  ~TriesOfFile() { tries_.left += aside_; }
+  TriesOfFile(const TriesOfFile&) = delete;
+  TriesOfFile& operator=(const TriesOfFile&) = delete;
+
+ private:
+  Tries& tries_;
+  std::size_t aside_;
+};
+
+// On standard error, where the run's tries were used up.
+void tell_untried(const Tries& tries);
+
 // Makes of findings what is told of them: without those that are ignored, with a policy's severities. What nobody is
 // told of is no error to mend, and none that a fix brings. May be empty: all are told.
 using Told = std::function<void(std::vector<Diagnostic>&)>;
@@ -36,7 +53,8 @@ FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules
 void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, FixSearch& found,
                     std::vector<Diagnostic>& findings, Tries& tries, const Told& told = {});
 
-// The same for findings of a launch that nobody looked for fixes of: those of an error are looked for first.
+// The same for findings of a launch that nobody looked for fixes of: those of an error are looked for first. Counts the
+// launch where no tries are left.
 void try_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, std::vector<Diagnostic>& findings,
                   Tries& tries);
 

@@ -113,12 +113,14 @@ int check_nodes(const LaunchInput& input, const std::vector<std::string>& files,
   report::NodesReport report{.nodes = {}, .together = {}, .release = input.release.text()};
   std::vector<PreparedLaunch> launches;
   Tries tries;
+  const TriesOfFile share(tries, nodes->size());  // one launch, whatever number of files it has
   for (const Node& node : *nodes) {
     auto prepared = prepare_launch(input_of(node, input));
     if (!prepared) return refuse(prepared.error());
     report.nodes.push_back(report_of(node, *prepared, rules, tries));
     launches.push_back(std::move(*prepared));
   }
+  tell_untried(tries);
   if (!launches.empty()) report.release = releases_of(launches);
   look_at_all(*nodes, launches, report);
   report::TextOptions text = text_options(output);

@@ -66,22 +66,16 @@ class PathCheck {
     }
     together();
     if (run_.launches.empty()) nothing_found(paths);
-    tell_untried(command_);
+    tell_untried(*command_.tries);
     run_.exit_status = exit_number(worst_);
     keep_ignores(command_, run_);
     return write_outputs(run_, command_, worst_);
   }
 
  private:
-  // A file has no more tries than its launches leave it: what it may not have is set aside for the others meanwhile.
   void all_of(const ReadFile& file) {
-    Tries& tries = *command_.tries;
-    tries.by_file = true;
-    const std::size_t share = limits::kFileTries - std::min(limits::kFileTries, file.launches.size());
-    const std::size_t aside = tries.left - std::min(tries.left, share);
-    tries.left -= aside;
+    const TriesOfFile share(*command_.tries, file.launches.size());
     for (std::size_t i = 0; i < file.launches.size(); ++i) one(file, i);
-    tries.left += aside;
   }
 
   void skip(const ReadFile& file) {

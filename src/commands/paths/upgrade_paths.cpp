@@ -22,7 +22,7 @@ Result<Release> release_now(std::optional<Release> from, const std::string& of_i
 }
 
 report::ComparedLaunch compared(const LaunchInput& input, const ReadLaunch& read, std::optional<Release> from,
-                                Release to, const CheckOptions& rules) {
+                                Release to, const CheckOptions& rules, Tries& tries) {
   report::ComparedLaunch out{.title = title_of(read), .read = read, .before = {}, .after = {}};
   if (!read.unknown.empty()) {
     const ReadLaunch::Open& open = read.unknown.front();
@@ -30,8 +30,8 @@ report::ComparedLaunch compared(const LaunchInput& input, const ReadLaunch& read
     return out;
   }
   const auto now = release_now(from, read.release);
-  auto difference =
-      now ? release_difference(input, *now, to, rules) : Result<report::Difference>(tl::make_unexpected(now.error()));
+  auto difference = now ? release_difference(input, *now, to, rules, tries)
+                        : Result<report::Difference>(tl::make_unexpected(now.error()));
   if (!difference) {
     out.why = difference.error().text();
     return out;
@@ -52,14 +52,17 @@ int upgrade_paths(const LaunchInput& input, const std::vector<std::string>& path
   if (!files) return refuse(files.error());
   if (const auto error = keep_chosen(input.launch_choice, *files)) return refuse(*error);
   report::FleetComparison fleet;
+  Tries tries;
   for (const ReadFile& file : *files) {
     if (file.launches.empty() && !file.tells_nothing())
       fleet.skipped.push_back({file.name, file.why_none, file.named, file.unread()});
+    const TriesOfFile share(tries, file.launches.size(), 2);  // in both releases
     for (std::size_t i = 0; i < file.launches.size(); ++i) {
       const ReadLaunch read = shown_launch(file.launches[i], file.name, from.value_or(to));
-      fleet.launches.push_back(compared(input_of(input, file, i), read, from, to, rules));
+      fleet.launches.push_back(compared(input_of(input, file, i), read, from, to, rules, tries));
     }
   }
+  tell_untried(tries);
   report::print(output.format == Format::kJson ? report::fleet_json(fleet) : report::fleet_text(fleet, output.colour));
   const bool unread = std::ranges::any_of(fleet.skipped, &report::SkippedFile::counts);
   return unread || std::ranges::any_of(fleet.launches, counts) ? kFindings : kOk;
