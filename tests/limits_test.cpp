@@ -747,6 +747,19 @@ TEST(Limits, LaunchesThatFailInOtherCommands) {
   EXPECT_THAT(run_tool({"nodes", launches(3)}).err, IsEmpty());
 }
 
+// Each is a project of its own, which is read for itself.
+TEST(Limits, FilesThatAComposeFileIncludes) {
+  const TemporaryDirectory dir;
+  const auto includes = [&](int count) {
+    return dir.file("a/compose.yaml", "include:\n" + many(count, [](int) { return std::string("- ../b.yaml\n"); }) +
+                                          fmt::format("services:\n  a:\n    image: x\n    command: {}\n", kServe));
+  };
+  dir.file("b.yaml", fmt::format("services:\n  b:\n    image: x\n    command: {} --port 1\n", kServe));
+  expect_bounded("launches " + includes(50'000), "of 50000 files that are included 100 are read: give the others");
+  expect_bounded("check --no-kernel " + includes(101), "of 101 files that are included 100 are read");
+  EXPECT_EQ(run_tool({"launches", includes(100)}).out.find("files that are included"), std::string::npos);
+}
+
 // A try of a launch of many words takes longer than others, and counts as several.
 TEST(Limits, BatchesOfLongLaunchesThatFail) {
   const TemporaryDirectory dir;

@@ -147,34 +147,46 @@ std::string ManifestReader::key_of(const YamlNode& parts, const YamlNode& part) 
 void ManifestReader::included(const YamlNode& root) {
   const YamlNode* list = value_of(root, "include");
   if (!is_list(list)) return;
+  std::size_t files = 0;
   for (const YamlNode* item : list->items) {
-    const YamlNode* path = is_map(item) ? value_of(*item, "path") : item;
-    if (path == nullptr) continue;
-    const bool plain = is_scalar(path) && (!is_map(item) || item->pairs.size() == 1);
-    const ShellWord word = is_scalar(path) ? tree_.word(*path) : ShellWord{{}, tree_.offset(*path), 0};
-    const auto filled = interpolate(word, Interpolation::kCompose, source_.text, given_, {});
-    const auto text =
-        plain && filled && filled->unknowns.empty() ? file_beside(source_.name, filled->text) : std::nullopt;
-    if (!text) {
+    if (++files > limits::kComposeFiles) {
       finder_.note({"SH002",
-                    fmt::format("{} is included and not read: give it, too, for its services run beside these",
-                                word.text.empty() ? "a list of files" : word.text),
-                    word.begin});
-      continue;
+                    fmt::format("of {} files that are included {} are read: give the others, too, for their services "
+                                "run beside these",
+                                list->items.size(), limits::kComposeFiles),
+                    tree_.offset(*item)});
+      return;
     }
-    LaunchFinder inner(*text, given_);
-    const std::string name = (std::filesystem::path(source_.name).parent_path() / filled->text).string();
-    const auto done = finder_.descend(inner, text->size())
-                          ? read_manifest({*text, given_, name}, inner)
-                          : Result<bool>(failure("it is too long, or includes others"));
-    const std::size_t before = finder_.found_so_far();
-    finder_.adopt(
-        inner, [&](std::size_t) { return word.begin; }, [](std::size_t) { return std::string(); });
-    finder_.stands_in(name, before);
-    if (!done) {
-      finder_.note(
-          {"SH002", fmt::format("{} is included and not understood: {}", word.text, done.error().text()), word.begin});
-    }
+    include(*item);
+  }
+}
+
+void ManifestReader::include(const YamlNode& item) {
+  const YamlNode* path = is_map(&item) ? value_of(item, "path") : &item;
+  if (path == nullptr) return;
+  const bool plain = is_scalar(path) && (!is_map(&item) || item.pairs.size() == 1);
+  const ShellWord word = is_scalar(path) ? tree_.word(*path) : ShellWord{{}, tree_.offset(*path), 0};
+  const auto filled = interpolate(word, Interpolation::kCompose, source_.text, given_, {});
+  const auto text =
+      plain && filled && filled->unknowns.empty() ? file_beside(source_.name, filled->text) : std::nullopt;
+  if (!text) {
+    finder_.note({"SH002",
+                  fmt::format("{} is included and not read: give it, too, for its services run beside these",
+                              word.text.empty() ? "a list of files" : word.text),
+                  word.begin});
+    return;
+  }
+  LaunchFinder inner(*text, given_);
+  const std::string name = (std::filesystem::path(source_.name).parent_path() / filled->text).string();
+  const auto done = finder_.descend(inner, text->size()) ? read_manifest({*text, given_, name}, inner)
+                                                         : Result<bool>(failure("it is too long, or includes others"));
+  const std::size_t before = finder_.found_so_far();
+  finder_.adopt(
+      inner, [&](std::size_t) { return word.begin; }, [](std::size_t) { return std::string(); });
+  finder_.stands_in(name, before);
+  if (!done) {
+    finder_.note(
+        {"SH002", fmt::format("{} is included and not understood: {}", word.text, done.error().text()), word.begin});
   }
 }
 

@@ -226,6 +226,7 @@ class ManifestReader {
   std::vector<const YamlNode*> bases_of(const YamlNode& node);
   static std::string key_of(const YamlNode& parts, const YamlNode& part);
   void included(const YamlNode& root);
+  void include(const YamlNode& item);
   void overridden();
   void find_base();
   void ask_for_whole(const YamlNode& node, const Around& around, RunContext& context);
