@@ -36,10 +36,8 @@ bool is_override(std::string_view name) { return std::ranges::find(kOverrides, n
 std::string ManifestReader::beside(const YamlNode& node, const std::string& path) const {
   const std::size_t at = tree_.offset(node);
   for (const auto& [name, file] : other_files_) {
-    if (file.tree == nullptr || path.starts_with('/')) continue;
-    for (const auto& [service, value] : file.services) {
-      if (tree_.offset(*value) == at) return (std::filesystem::path(folder_of(name)) / path).string();
-    }
+    if (file.services.empty() || file.at != at || path.starts_with('/')) continue;
+    return (std::filesystem::path(folder_of(name)) / path).string();
   }
   return path;
 }
@@ -50,6 +48,7 @@ const ManifestReader::OtherFile& ManifestReader::other_file(const std::string& p
   OtherFile& file = found->second;
   if (!first) return file;
   file.path = path;
+  file.at = at;
   const auto text = other_files_.size() > limits::kComposeFiles ? std::nullopt : file_beside(source_.name, path);
   auto tree = text ? YamlTree::read(*text) : Result<YamlTree>(failure("not read"));
   const YamlNode* root = tree && !tree->documents().empty() ? tree->documents().front() : nullptr;

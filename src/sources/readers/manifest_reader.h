@@ -297,6 +297,7 @@ class ManifestReader {
   std::set<const YamlNode*> templates_;           // its jobs that others are made of
   struct OtherFile {                              // of compose, whose services those of this file extend
     std::string path = {};
+    std::size_t at = 0;                   // where its nodes stand in this file
     std::unique_ptr<YamlTree> tree = {};  // none: it cannot be read
     std::map<std::string, const YamlNode*> services = {};
   };
