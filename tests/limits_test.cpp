@@ -315,7 +315,7 @@ TEST(Limits, YamlThatMultiplies) {
   expect_bounded("check --no-kernel " +
                      dir.file("alias.yaml", "services:\n  a:\n    command: [python, -m, sglang.launch_server, &z \"" +
                                                 std::string(100'000, 'z') + "\"" +
-                                                many(200, [](int) { return std::string(",*z"); }) + "]\n"),
+                                                many(100, [](int) { return std::string(",*z"); }) + "]\n"),
                  "a list holds more text than is followed");
 }
 
@@ -332,13 +332,13 @@ TEST(Limits, ServicesThatExtendOneAnother) {
 TEST(Limits, TextsThatAreHandedToMany) {
   const TemporaryDirectory dir;
   const std::string text(100'000, 'a');
-  const auto services = [](const std::string& command) {
+  const auto services = [](const std::string& command, int count = 900) {
     return "services:\n" +
-           many(900, [&](int i) { return fmt::format("  s{}: {{image: x, command: {}}}\n", i, command); });
+           many(count, [&](int i) { return fmt::format("  s{}: {{image: x, command: {}}}\n", i, command); });
   };
   const std::string words = "this file needs more steps than are followed";
   const std::string named = std::string(kServe) + " --served-model-name ";
-  expect_bounded("check --no-kernel " + dir.file("a.yaml", "x-a: &a " + named + text + "\n" + services("*a")),
+  expect_bounded("check --no-kernel " + dir.file("a.yaml", "x-a: &a " + named + text + "\n" + services("*a", 100)),
                  words);
   expect_bounded("check --no-kernel --set A=" + text + " " + dir.file("b.yaml", services(named + "$A")), words);
   dir.file("c/.env", "A=" + text + "\n");
@@ -758,6 +758,29 @@ TEST(Limits, FilesThatAComposeFileIncludes) {
   expect_bounded("launches " + includes(50'000), "of 50000 files that are included 100 are read: give the others");
   expect_bounded("check --no-kernel " + includes(101), "of 101 files that are included 100 are read");
   EXPECT_EQ(run_tool({"launches", includes(100)}).out.find("files that are included"), std::string::npos);
+}
+
+// What aliases stand for is counted at each, of names and places as of words.
+TEST(Limits, NamesThatAliasesHandToMany) {
+  const TemporaryDirectory dir;
+  const auto pods = [](int count) {
+    return "apiVersion: v1\nkind: List\nx: &a " + std::string(100'000, 'a') + "\nitems:\n" + many(count, [](int) {
+             return fmt::format(
+                 "- kind: Pod\n  metadata: {{name: x}}\n  spec:\n    containers:\n    - name: c\n"
+                 "      command: [bash, -c, \"{}\"]\n      volumeMounts: [{{name: v, mountPath: *a}}]\n",
+                 kServe);
+           });
+  };
+  expect_bounded("check --no-kernel " + dir.file("many.yaml", pods(900)), "its aliases (*) multiply texts");
+  expect_bounded("check --no-kernel " + dir.file("over.yaml", pods(167)), "its aliases (*) multiply texts");
+  expect_bounded("check --no-kernel " + dir.file("within.yaml", pods(166)), "166 launches checked");
+  // A map that is merged has its texts where it is merged.
+  const auto merged = [](int count) {
+    return "services:\n  a: &a\n    image: x\n    labels: {k: " + std::string(100'000, 'a') + "}\n" +
+           many(count, [](int i) { return fmt::format("  s{}: {{<<: *a, command: {}}}\n", i, kServe); });
+  };
+  expect_bounded("check --no-kernel " + dir.file("compose.yaml", merged(167)), "its aliases (*) multiply texts");
+  expect_bounded("check --no-kernel " + dir.file("compose.yaml", merged(166)), "166 launches checked");
 }
 
 // A try of a launch of many words takes longer than others, and counts as several.

@@ -170,6 +170,7 @@ inline constexpr int kMakeCalls = 8;
 // of steps over a matrix.
 inline constexpr std::size_t kYamlTreePairs = 400'000;
 inline constexpr std::size_t kYamlTreeBytes = std::size_t{1} << 20U;
+inline constexpr std::size_t kYamlWalkedBytes = std::size_t{16} << 20U;  // of texts, each time that an alias has one
 inline constexpr std::size_t kYamlGap = 400;  // bytes of indentation or escapes between two characters of a value
 inline constexpr int kManifestDepth = 64;
 inline constexpr int kManifestNodes = 100'000;

@@ -137,12 +137,17 @@ YamlNode* YamlDocument::node(bool block, bool indentless) {
     const auto anchor = anchors_.find(alias.text);
     if (anchor == anchors_.end())
       fail("ComposerError", "this alias has no anchor", alias.mark);  // whose name may be a secret with a * in front
-    return anchor->second;
+    // Each may hold the one in front many times.
+    constexpr std::size_t kMost = std::size_t{1} << 60U;
+    walked_bytes_ = std::min(kMost, walked_bytes_ + anchor->second.bytes);
+    return anchor->second.node;
   }
   const YamlMark mark = scanner_.peek().mark;
   const Properties found = properties();
   if (++depth_ > kDeepest) fail("RecursionError", "nested too deeply", mark);
+  const std::size_t before = walked_bytes_;
   YamlNode* result = content(found, mark, block, indentless);
+  if (!found.anchor.empty()) anchors_[found.anchor].bytes = walked_bytes_ - before;
   --depth_;
   return result;
 }
@@ -201,7 +206,8 @@ YamlNode* YamlDocument::add(YamlNode node, const Properties& found) {
   }
   if (nodes_.size() >= most_nodes_) fail(std::string(limits::kOurs), "more entries than any launch has", node.mark);
   nodes_.push_back(std::move(node));
-  if (!found.anchor.empty()) anchors_[found.anchor] = &nodes_.back();
+  walked_bytes_ += nodes_.back().text.size();
+  if (!found.anchor.empty()) anchors_[found.anchor] = {&nodes_.back()};
   return &nodes_.back();
 }
 
@@ -234,7 +240,9 @@ void YamlDocument::block_mapping(YamlNode& out) {
   };
   while (next_is(T::kKey)) {
     YamlNode* key = part(scanner_.take().mark);
+    const std::size_t before = walked_bytes_;
     YamlNode* value = next_is(T::kValue) ? part(scanner_.take().mark) : empty(scanner_.peek().mark);
+    if (key->text == "<<") walked_bytes_ = before;
     out.pairs.emplace_back(key, value);
   }
   if (!next_is(T::kBlockEnd)) fail("ParserError", "the mapping does not end where it should", scanner_.peek().mark);
@@ -288,6 +296,7 @@ void YamlDocument::flow_mapping(YamlNode& out, YamlMark /*mark*/) {
     if (next_is(T::kKey)) {
       const YamlMark key_mark = scanner_.take().mark;
       YamlNode* key = next_is(T::kValue, T::kFlowEntry, T::kFlowMappingEnd) ? empty(key_mark) : node(false);
+      const std::size_t before = walked_bytes_;
       YamlNode* value = nullptr;
       if (next_is(T::kValue)) {
         const YamlMark mark = scanner_.take().mark;
@@ -295,6 +304,7 @@ void YamlDocument::flow_mapping(YamlNode& out, YamlMark /*mark*/) {
       } else {
         value = empty(scanner_.peek().mark);
       }
+      if (key->text == "<<") walked_bytes_ = before;
       out.pairs.emplace_back(key, value);
     } else if (!next_is(T::kFlowMappingEnd)) {
       YamlNode* key = node(false);

@@ -40,6 +40,9 @@ class YamlDocument {
   [[nodiscard]] const std::vector<YamlNode*>& roots() const { return roots_; }
   // In the order in which they begin.
   [[nodiscard]] std::deque<YamlNode>& nodes() { return nodes_; }
+  // Bytes of all scalars, those that aliases stand for counted at each alias: what a walk over the tree comes to.
+  // Without what is merged (<<), of which a reader takes what is new.
+  [[nodiscard]] std::size_t walked_bytes() const { return walked_bytes_; }
 
  private:
   struct Properties {
@@ -74,10 +77,15 @@ class YamlDocument {
   YamlScanner scanner_;
   std::size_t most_nodes_;
   std::deque<YamlNode> nodes_;
-  std::map<std::string, YamlNode*> anchors_;
+  struct Anchored {
+    YamlNode* node = nullptr;
+    std::size_t bytes = 0;  // none inside itself
+  };
+  std::map<std::string, Anchored> anchors_;
   std::map<std::string, std::string> tag_handles_;
   std::vector<YamlNode*> roots_;
   int depth_ = 0;
+  std::size_t walked_bytes_ = 0;
 };
 
 // The tag of a plain scalar by YAML 1.1's rules, as PyYAML's resolver has them.

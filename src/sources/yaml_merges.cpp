@@ -2,7 +2,9 @@
 #include "src/sources/yaml_merges.h"
 
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -17,7 +19,7 @@ bool is_merge(const YamlNode& key) { return key.kind == YamlNode::kScalar && key
 
 class Merges {
  public:
-  explicit Merges(std::size_t& looked) : looked_(looked) {}
+  Merges(std::size_t& looked, std::size_t& bytes) : looked_(looked), bytes_(bytes) {}
 
   // What an alias names begins before the map that merges it, and is done; what stands in place is as deep as the text.
   void follow(YamlNode& map) {
@@ -49,9 +51,32 @@ class Merges {
     look(from.pairs.size() + from.merged.size(), map);
     for (const auto* pairs : {&from.pairs, &from.merged}) {
       for (const auto& pair : *pairs) {
-        if (pair.first->kind == YamlNode::kScalar && seen.insert(pair.first->text).second) map.merged.push_back(pair);
+        if (pair.first->kind != YamlNode::kScalar || !seen.insert(pair.first->text).second) continue;
+        map.merged.push_back(pair);
+        bytes_ += weight(*pair.second);
       }
     }
+  }
+
+  // Bytes of the scalars in it.
+  std::size_t weight(const YamlNode& value) {
+    if (value.kind == YamlNode::kScalar) return value.text.size();
+    const auto [known, fresh] = weights_.try_emplace(&value, 0);
+    if (!fresh) return known->second;
+    std::size_t bytes = 0;
+    for (std::vector<const YamlNode*> open = {&value}; !open.empty();) {
+      const YamlNode& node = *open.back();
+      open.pop_back();
+      bytes += node.text.size();
+      look(1, node);
+      open.insert(open.end(), node.items.begin(), node.items.end());
+      for (const auto* pairs : {&node.pairs, &node.merged}) {
+        for (const auto& [key, inner] : *pairs) {
+          if (!is_merge(*key)) open.push_back(inner);
+        }
+      }
+    }
+    return weights_[&value] = bytes;
   }
 
   void look(std::size_t pairs, const YamlNode& map) {
@@ -63,14 +88,16 @@ class Merges {
   }
 
   std::size_t& looked_;
+  std::size_t& bytes_;
+  std::unordered_map<const YamlNode*, std::size_t> weights_;
   std::unordered_set<const YamlNode*> open_;
   std::unordered_set<const YamlNode*> done_;
 };
 
 }  // namespace
 
-void follow_merges(python::YamlDocument& document, std::size_t& looked) {
-  Merges merges(looked);
+void follow_merges(python::YamlDocument& document, std::size_t& looked, std::size_t& bytes) {
+  Merges merges(looked, bytes);
   for (YamlNode& node : document.nodes()) merges.follow(node);
 }
 

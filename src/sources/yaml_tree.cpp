@@ -111,6 +111,7 @@ Result<YamlTree> YamlTree::read(std::string_view text) {
     if (starts.size() > limits::kYamlDocuments) return failure("this manifest has more documents than are read");
   }
   std::size_t merged = 0;
+  std::size_t walked = 0;
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const std::size_t from = tree.lines_[starts[i]];
     const std::size_t to = i + 1 < starts.size() ? tree.lines_[starts[i + 1]] : text.size();
@@ -119,7 +120,9 @@ Result<YamlTree> YamlTree::read(std::string_view text) {
       auto document =
           std::make_shared<python::YamlDocument>(python::yaml_text(std::string(text.substr(from, to - from))));
       if (document->root() == nullptr) continue;
-      follow_merges(*document, merged);
+      walked += document->walked_bytes();
+      follow_merges(*document, merged, walked);
+      if (walked > limits::kYamlWalkedBytes) return failure("this file cannot be read: its aliases (*) multiply texts");
       tree.roots_.push_back(document->root());
       tree.parts_.push_back({std::move(document), first});
     } catch (const python::YamlFault& fault) {
