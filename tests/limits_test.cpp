@@ -783,6 +783,36 @@ TEST(Limits, NamesThatAliasesHandToMany) {
   expect_bounded("check --no-kernel " + dir.file("compose.yaml", merged(166)), "166 launches checked");
 }
 
+// A text that each of many containers runs is begun anew by each, comments and all.
+TEST(Limits, AScriptThatManyContainersRun) {
+  const TemporaryDirectory dir;
+  const auto pods = [](int count) {
+    return "kind: ConfigMap\nmetadata: {name: c}\ndata:\n  a.sh: |\n" +
+           many(15'000, [](int) { return std::string("    # xxxxxxxxxxxxxxxxxxxxxxxxxx\n"); }) + "    " + kServe +
+           "\n" + many(count, [](int i) {
+             return fmt::format(
+                 "---\nkind: Pod\nmetadata: {{name: p{}}}\nspec:\n  containers:\n  - name: c\n"
+                 "    command: [bash, /s/a.sh]\n    volumeMounts: [{{name: s, mountPath: /s}}]\n"
+                 "  volumes: [{{name: s, configMap: {{name: c}}}}]\n",
+                 i);
+           });
+  };
+  expect_bounded("check --no-kernel " + dir.file("many.yaml", pods(900)),
+                 "this file needs more steps than are followed");
+  expect_bounded("check --no-kernel " + dir.file("few.yaml", pods(20)), "20 launches checked");
+}
+
+// One text, read as often as it is named.
+TEST(Limits, AScriptThatIsSourcedOverAndOver) {
+  const TemporaryDirectory dir;
+  dir.file("b.sh", many(25'000, [](int) { return std::string("# xxxxxxxxxxxxxxx\n"); }));
+  const auto sourced = [&](int times) {
+    return dir.file("a.sh", many(times, [](int) { return std::string(". ./b.sh\n"); }) + kServe + "\n");
+  };
+  expect_bounded("check --no-kernel " + sourced(5'000), "more steps than are followed");
+  expect_bounded("check --no-kernel " + sourced(10), "1 launch checked");
+}
+
 // A try of a launch of many words takes longer than others, and counts as several.
 TEST(Limits, BatchesOfLongLaunchesThatFail) {
   const TemporaryDirectory dir;

@@ -133,6 +133,7 @@ inline constexpr std::size_t kShellUnknowns = 1'024;
 inline constexpr std::size_t kShellDefaults = 64;  // told of a launch
 // For all scripts and programs of one file together.
 inline constexpr std::size_t kFileSteps = 4'500'000;
+inline constexpr std::size_t kScriptBytesOfAStep = 16;  // to begin a script, whatever stands in it
 inline constexpr std::size_t kShellDrySteps = 60'000;
 inline constexpr std::size_t kShellTurns = 64;
 // To see whether a script or a program comes to a launch where nobody gives it anything.

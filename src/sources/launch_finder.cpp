@@ -381,6 +381,8 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
   if (depth == 0) account(text);
   if (depth > limits::kShellsInShells) return failure("shells are nested too deep in this command");
   if (error_) return tl::make_unexpected(*error_);
+  // Many containers may run one text, each for itself.
+  if (!FileSteps::take(text.text.size() / limits::kScriptBytesOfAStep)) return failure(FileSteps::kNoMore);
   ShellStart start{.given = given_,
                    .environment = context.env,
                    .arguments = context.arguments,

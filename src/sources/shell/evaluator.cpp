@@ -179,11 +179,11 @@ bool ShellEvaluator::counts_as_failure(const Node& node) {
 // A command that failed, or may have, where nothing asks whether it does.
 void ShellEvaluator::meet_failure(const Node& node, Status status) {
   if (status == Status::kTrue) return;
-  const std::string unless = fmt::format("unless the script ends at line {}", line_of(outer(node.begin)));
+  const auto unless = [&] { return fmt::format("unless the script ends at line {}", line_of(outer(node.begin))); };
   const bool traps = on_error_ && returns_.empty();  // functions do not inherit it
   if (status == Status::kUnknown) {
     const bool ends = state_.exits_on_error || (traps && on_error_->text.find("exit") != std::string::npos);
-    if (is_test(node) && (ends || may_end_on_error_)) state_.may_end.emplace(unless, 0);
+    if (is_test(node) && (ends || may_end_on_error_)) state_.may_end.emplace(unless(), 0);
     return;
   }
   if (traps) {
@@ -193,11 +193,11 @@ void ShellEvaluator::meet_failure(const Node& node, Status status) {
     on_error_ = outer_trap;
   }
   if (state_.ended) return;
-  if (may_end_on_error_) state_.may_end.emplace(unless, 0);
+  if (may_end_on_error_) state_.may_end.emplace(unless(), 0);
   if (!state_.exits_on_error) return;
   if (printing_ != nullptr) printing_->known = false;
   for (Loop& loop : loops_) loop.unclear = loop.unclear || undecided_ > loop.undecided;
-  state_.end = unless;
+  state_.end = unless();
   state_.end_depth = 0;
   state_.ended = true;
   state_.fails = true;
