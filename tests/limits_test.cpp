@@ -802,6 +802,20 @@ TEST(Limits, AScriptThatManyContainersRun) {
   expect_bounded("check --no-kernel " + dir.file("few.yaml", pods(20)), "20 launches checked");
 }
 
+// Each launch keeps what it sees.
+TEST(Limits, VariablesThatManyLaunchesSee) {
+  const TemporaryDirectory dir;
+  const auto services = [&](int count) {
+    return dir.file("compose.yaml", "services:\n" + many(count, [](int i) {
+                                      return fmt::format("  s{}:\n    image: x\n    env_file: x.env\n    command: {}\n",
+                                                         i, kServe);
+                                    }));
+  };
+  dir.file("x.env", many(500, [](int i) { return fmt::format("A{}=x\n", i); }));
+  expect_bounded("check --no-kernel " + services(900), "this file needs more steps than are followed");
+  expect_bounded("check --no-kernel " + services(100), "100 launches checked");
+}
+
 // One text, read as often as it is named.
 TEST(Limits, AScriptThatIsSourcedOverAndOver) {
   const TemporaryDirectory dir;

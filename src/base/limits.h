@@ -67,6 +67,7 @@ inline constexpr std::size_t kConfigWordsKept = 5 * kConfigWords;
 // What a container, an image or a line of a batch sets: each variable is seen by all behind it. And their text, which
 // grows where one repeats another.
 inline constexpr std::size_t kVariables = 512;
+inline constexpr std::size_t kVariableCost = 64;  // bytes that one takes beside its text, in each launch that has it
 inline constexpr std::size_t kVariableBytes = std::size_t{1} << 20U;
 
 // Nodes of a file of options (a list that is longer has more words than any launch has), documents of a YAML file, and

@@ -32,9 +32,15 @@ extern "C" char** environ;
 namespace preflight::commands {
 namespace {
 
+// Each launch sees all of them.
+std::string too_many_times(std::string_view option) {
+  return fmt::format("{}: given more than {} times", option, limits::kVariables);
+}
+
 // NAME=VALUE options into a map.
 Result<std::map<std::string, std::string>> pairs(std::string_view option, const std::vector<std::string>& words) {
   std::map<std::string, std::string> out;
+  if (words.size() > limits::kVariables) return failure(too_many_times(option));
   for (const auto& w : words) {
     const auto equals = w.find('=');
     if (equals == std::string::npos || equals == 0) {
@@ -240,6 +246,7 @@ Failure take_launch(LaunchInput& input, const LaunchFlags& flags, std::vector<st
     input.command_is_file = flags.command_file != "-";
   }
   input.launch_choice = flags.launch;
+  if (flags.variables.size() > limits::kVariables) return Error{too_many_times("--set")};
   for (const auto& word : flags.variables) {
     auto setting = sources::variable_setting(word);
     if (!setting) return setting.error();

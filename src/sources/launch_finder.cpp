@@ -1031,7 +1031,7 @@ void LaunchFinder::take_server(const std::vector<ShellWord>& words, std::size_t 
             why.offset});
     }
     if (value.unknowns.empty()) launch.env.emplace(name, value.text);
-    bytes += name.size() + value.text.size();
+    bytes += limits::kVariableCost + name.size() + value.text.size();
   }
   // Each launch keeps what it sees, and all that looks at it goes through it.
   if (!FileSteps::take_bytes(bytes) && !error_) error_ = Error{FileSteps::kNoMore};
