@@ -624,6 +624,14 @@ TEST(Limits, PatternsForFiles) {
       "d/x.txt");
   const std::string steps = many(14, [](int) { return "*/../"; });
   expect_bounded("launches '" + dir.path() + "/" + steps + "*.sh'", "goes through more files than are looked at");
+  // All of a run together.
+  for (int i = 0; i < 400; ++i) dir.file(fmt::format("many/f{}.txt", i), "");
+  const auto patterns = [&](int count) {
+    return run_command_line(
+        fmt::format("set -f; xpu-preflight launches $(yes '{}/many/f1.*' | head -n {})", dir.path(), count));
+  };
+  EXPECT_THAT(patterns(230).err, HasSubstr("no launch was found"));
+  EXPECT_THAT(patterns(270).err, HasSubstr("goes through more files than are looked at"));
 }
 
 // What a limit left out is told as such.

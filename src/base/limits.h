@@ -111,7 +111,7 @@ inline constexpr std::size_t kRemembered = 16'384;
 // More than any option counts; two of them multiply in 64 bits.
 inline constexpr std::int64_t kOptionCount = std::int64_t{1} << 30U;
 
-// Files of a folder, bytes of one, and entries of folders that a pattern goes through.
+// Files of a folder, bytes of one, and entries of folders that all patterns of a run go through.
 inline constexpr std::size_t kFiles = 5'000;
 inline constexpr std::size_t kGlobEntries = 100'000;
 inline constexpr std::uintmax_t kFileBytes = std::uintmax_t{1} << 20U;

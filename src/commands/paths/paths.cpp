@@ -110,18 +110,22 @@ Result<std::vector<ReadFile>> below(const std::string& path) {
 }
 
 // All files that one path names, unread.
-Result<std::vector<ReadFile>> files_of(const std::string& path) {
+Result<std::vector<ReadFile>> files_of(const std::string& path, std::size_t& entries_left) {
   std::error_code ignored;
-  if (path != "-" && fs::is_directory(path, ignored)) return below(path);
+  if (path != "-" && fs::is_directory(path, ignored)) {
+    auto found = below(path);
+    if (found && found->size() >= entries_left) return failure("more files than are looked at in one run", path);
+    if (found) entries_left -= found->size();
+    return found;
+  }
   if (path == "-" || fs::exists(path, ignored)) {
     ReadFile file = found_file(path);
     file.named = true;
     return std::vector<ReadFile>{std::move(file)};
   }
   if (path.size() > PATH_MAX) return failure("longer than any path", path.substr(0, kShown) + "…");
-  std::size_t left = limits::kGlobEntries;
-  const auto names = glob_files(path, left);
-  if (left == 0) return failure("this pattern goes through more files than are looked at", path);
+  const auto names = glob_files(path, entries_left);
+  if (entries_left == 0) return failure("this pattern goes through more files than are looked at", path);
   if (names.empty() || names.front() == path) return failure("there is no such file", path);  // a link to none
   std::vector<ReadFile> files;
   for (const std::string& name : names) {
@@ -254,8 +258,9 @@ std::vector<SettingsText> texts_of(const std::vector<ReadFile>& files) {
 
 Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& paths, const sources::Variables& variables) {
   std::vector<ReadFile> files;
+  std::size_t entries_left = limits::kGlobEntries;
   for (const std::string& path : paths) {
-    auto found = files_of(path);
+    auto found = files_of(path, entries_left);
     if (!found) return tl::make_unexpected(found.error());
     std::ranges::move(*found, std::back_inserter(files));
   }
