@@ -1,5 +1,9 @@
 // xpu-preflight: options to stages to exit status. Everything else is in the library.
 
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
 #include <iostream>
@@ -238,6 +242,27 @@ int written(int status) {
 
 }  // namespace
 }  // namespace preflight::commands
+
+namespace {
+
+// Before the first constructor asks for memory: where there is next to none, malloc and a full stack end a program by a
+// signal, which says nothing.
+[[gnu::constructor(101)]] void refuse_too_little() {
+  constexpr std::size_t kLeastMemory = std::size_t{7} << 20U;
+  constexpr rlim_t kLeastStack = rlim_t{448} << 10U;
+  const auto end = [](std::string_view why) {
+    if (write(STDERR_FILENO, why.data(), why.size()) < 0) _exit(preflight::commands::kInternalError);
+    _exit(preflight::commands::kInternalError);
+  };
+  void* const probe = mmap(nullptr, kLeastMemory, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (probe == MAP_FAILED) end("xpu-preflight: out of memory\n");  // NOLINT(performance-no-int-to-ptr)
+  munmap(probe, kLeastMemory);
+  rlimit stack{};
+  if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < kLeastStack)
+    end("xpu-preflight: the stack may not grow beyond 448 KiB here, which is too little; `ulimit -s 8192` is usual\n");
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);

@@ -835,6 +835,21 @@ TEST(Limits, AScriptThatIsSourcedOverAndOver) {
   expect_bounded("check --no-kernel " + sourced(10), "1 launch checked");
 }
 
+#ifndef __SANITIZE_ADDRESS__
+// No signal ends it before it says why.
+TEST(Limits, MachinesThatGiveNextToNothing) {
+  for (const char* line : {"ulimit -d 8192; ", "ulimit -d 6000; "}) {
+    const ToolRun run = run_command_line(std::string(line) + "xpu-preflight releases");
+    EXPECT_EQ(run.status, 3) << line << run.err;
+    EXPECT_EQ(run.err, "xpu-preflight: out of memory\n") << line;
+  }
+  const ToolRun stack = run_command_line("ulimit -s 256; xpu-preflight releases");
+  EXPECT_EQ(stack.status, 3);
+  EXPECT_THAT(stack.err, HasSubstr("the stack may not grow beyond 448 KiB here"));
+  EXPECT_EQ(run_command_line("ulimit -s 512; xpu-preflight releases").status, 0);
+}
+#endif
+
 // A try of a launch of many words takes longer than others, and counts as several.
 TEST(Limits, BatchesOfLongLaunchesThatFail) {
   const TemporaryDirectory dir;
