@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "preflight/kernel.h"
+#include "src/commands/check_options.h"
 #include "src/commands/options.h"
 #include "src/commands/subcommand.h"
 #include "src/kernels/inject.h"
@@ -89,18 +90,20 @@ int list_opencl_devices(const KernelOptions& kernel, const OutputOptions& output
 namespace {
 
 struct DefectsFlags {
-  KernelOptions kernel;
+  CheckFlags kernel;
   bool measure = false;
 };
 
 void add_defects_options(CLI::App& app, DefectsFlags& flags) {
   auto* measure =
       app.add_flag("--measure", flags.measure, "Plant each under every input regime: a table, which takes a minute");
-  app.add_option("--opencl-device", flags.kernel.device, "OpenCL device: index, or part of its name")->needs(measure);
+  add_device_options(app, flags.kernel);
+  for (const char* name : {"--opencl-device", "--kernel-timeout"}) app.get_option(name)->needs(measure);
 }
 
 int run_defects(const DefectsFlags& flags, const std::vector<std::string>&) {
-  return list_defects(flags.kernel, flags.measure);
+  const auto kernel = kernel_options(flags.kernel, true);
+  return kernel ? list_defects(*kernel, flags.measure) : refuse(kernel.error());
 }
 
 }  // namespace
