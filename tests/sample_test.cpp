@@ -365,16 +365,27 @@ TEST(SampleBatch, RowsToBeNormalisedAreNowAndThenZeroOrTiny) {
   }
 }
 
-// So much that a last token that is lost shows, and so little that the others together do, each far below it.
-TEST(Regime, ALastTokenThatStandsOutLeavesTheOthersAFifthOfAllWeight) {
+// So much that such a token shows where it is lost, and so little that the others together do, each far below it: of
+// the last one, of the first of the last page, of the first that is seen.
+TEST(Regime, ATokenThatStandsOutLeavesTheOthersAFifthOfAllWeight) {
+  struct Row {
+    const char* inputs;
+    std::int64_t token;
+  };
+  constexpr std::int64_t kPage = 64;
   for (const std::int64_t tokens : {65, 321, 66000}) {
-    const KernelCase c = case_of("paged_decode --inputs last --cache-seqlens " + std::to_string(tokens));
-    const sample::Regime regime(c.inputs);
-    const double last = std::exp(regime.lift(c, tokens - 1, tokens));
     const double others = std::exp(0.5) * static_cast<double>(tokens - 1);  // the mean of e^x where x is N(0, 1)
-    EXPECT_NEAR(last / (last + others), 0.82, 0.01) << tokens;
-    EXPECT_LT(std::exp(-regime.lift(c, tokens - 1, tokens)), 0.0025) << tokens;
-    EXPECT_EQ(regime.lift(c, tokens - 2, tokens), 0.0) << tokens;
+    for (const Row& row : {Row{"last", tokens - 1}, Row{"page", (tokens - 1) / kPage * kPage}, Row{"edge", 0}}) {
+      SCOPED_TRACE(row.inputs);
+      const KernelCase c =
+          case_of("paged_decode --cache-seqlens " + std::to_string(tokens) + " --inputs " + row.inputs);
+      const sample::Regime regime(c.inputs);
+      const double lift = regime.lift(c, row.token, tokens);
+      EXPECT_NEAR(std::exp(lift) / (std::exp(lift) + others), 0.82, 0.01) << tokens;
+      EXPECT_LT(std::exp(-lift), 0.0025) << tokens;
+      EXPECT_LT(lift, 14.0) << "tolerances allow for twenty";
+      EXPECT_EQ(regime.lift(c, tokens - 2, tokens), 0.0) << tokens;
+    }
   }
 }
 

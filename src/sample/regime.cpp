@@ -6,11 +6,11 @@
 namespace preflight::sample {
 namespace {
 
-// Far above the sum of 4096 ordinary weights of the mid regime (e^10), yet no overflow.
-constexpr double kDominantLift = 20.0;
 // Of one token among as many others: four fifths of all weight, of which the others share the rest, each of them
-// little.
+// little. What splits hold of them is light beside the one with the token, and still counts.
 double sharing_lift(std::int64_t seqlen) { return std::log(static_cast<double>(seqlen)) + 2.0; }
+// More than that of any sequence.
+constexpr double kMostLift = 20.0;
 constexpr double kDriftLift = 20.0;
 // e^-120 is 0 in fp32: who takes 0 for the maximum of nothing loses all weights.
 constexpr double kDriftFloor = -120.0;
@@ -40,9 +40,9 @@ double Regime::lift(const KernelCase& kernel_case, std::int64_t t, std::int64_t 
     case Inputs::kLast:
       return t == last ? sharing_lift(seqlen) : 0.0;
     case Inputs::kPage:
-      return t == last / kernel_case.page_size * kernel_case.page_size ? kDominantLift : 0.0;
+      return t == last / kernel_case.page_size * kernel_case.page_size ? sharing_lift(seqlen) : 0.0;
     case Inputs::kEdge:
-      return t == first_visible(kernel_case, seqlen) ? kDominantLift : 0.0;
+      return t == first_visible(kernel_case, seqlen) ? sharing_lift(seqlen) : 0.0;
     case Inputs::kMid:
     case Inputs::kPeaked:
     case Inputs::kFlat:
@@ -66,7 +66,7 @@ double score_bound(const KernelCase& kernel_case) {
   const double deviation =
       query_size(kernel_case) * regime.query_gain * regime.key_gain * std::sqrt(dims) * softmax_scale(kernel_case);
   const double floor = kernel_case.inputs == Inputs::kDrift ? -drift_floor(kernel_case) : 0.0;
-  return kSigmas * (regime.steered ? 2.0 : 1.0) * deviation + (regime.steered ? (kDominantLift + floor) * 1.5 : 0.0);
+  return kSigmas * (regime.steered ? 2.0 : 1.0) * deviation + (regime.steered ? (kMostLift + floor) * 1.5 : 0.0);
 }
 
 double query_size(const KernelCase& kernel_case) {
