@@ -68,6 +68,7 @@ TEST_P(Regimes, SplitInEveryWayThatDiffers) {
   bool last_has_pages = false;
   bool last_is_empty = false;
   bool fewer_pages_than_splits = false;
+  bool none_of_many_is_empty = false;
   bool one_token_behind = false;  // of a last page, among pages that no splits share evenly
   std::set<std::int64_t> counts;
   for (const KernelCase& c : plan::regime_cases(base_of(GetParam()))) {
@@ -79,6 +80,8 @@ TEST_P(Regimes, SplitInEveryWayThatDiffers) {
       last_has_pages = last_has_pages || pages_of(pages, c.kv_splits, c.kv_splits - 1) > 1;
       last_is_empty = last_is_empty || pages_of(pages, c.kv_splits, c.kv_splits - 1) == 0;
       fewer_pages_than_splits = fewer_pages_than_splits || pages < c.kv_splits;
+      none_of_many_is_empty =
+          none_of_many_is_empty || (c.kv_splits > 4 && pages_of(pages, c.kv_splits, c.kv_splits - 1) > 0);
       one_token_behind = one_token_behind ||
                          ((pages - 1) * c.page_size + 1 == seqlen && pages > c.kv_splits && pages % c.kv_splits != 0);
     }
@@ -89,6 +92,8 @@ TEST_P(Regimes, SplitInEveryWayThatDiffers) {
   EXPECT_TRUE(last_is_empty);
   EXPECT_TRUE(fewer_pages_than_splits);
   EXPECT_TRUE(one_token_behind);
+  constexpr std::int64_t kWidestOfEight = 128;
+  EXPECT_TRUE(none_of_many_is_empty || GetParam() > kWidestOfEight);
 }
 
 TEST_P(Regimes, HaveAnEmptyRequestASharedPrefixAndATableWiderThanAnyRequest) {
@@ -138,12 +143,29 @@ TEST_P(Regimes, OfIndexBuildersEndWithWholePagesAndTilesInRowsThatGoOn) {
   }
 }
 
-TEST(Regimes, OfAChunkedPrefillEndWithAWholeChunkAndBehindOne) {
+// The chunks behind the second are where a mistake in what goes from one to the next adds up.
+TEST(Regimes, OfAChunkedPrefillEndWithAWholeChunkAndBehindTwo) {
   KernelCase shape{.kernel = "gated_delta_chunk"};
   for (const std::int64_t chunk : {16, 64}) {
     shape.delta_chunk = chunk;
     const KernelCase c = plan::planned_cases(shape).front();
-    EXPECT_EQ(c.query_lens, (std::vector<std::int64_t>{chunk, chunk + 1, 5}));
+    EXPECT_EQ(c.query_lens, (std::vector<std::int64_t>{chunk, 2 * chunk + 1, 5}));
+  }
+}
+
+TEST(Regimes, OfLocalAttentionReachAFullSecondChunkAndAThird) {
+  for (const std::int64_t chunk : {128, 8192}) {
+    KernelCase shape{.kernel = "local_decode"};
+    shape.chunk = chunk;
+    bool second_is_full = false;
+    bool third_has_pages = false;
+    for (const KernelCase& c : plan::planned_cases(shape)) {
+      for (const std::int64_t seqlen : c.cache_seqlens) {
+        second_is_full = second_is_full || seqlen == 2 * chunk;
+        third_has_pages = third_has_pages || (seqlen > 2 * chunk + c.page_size && seqlen < 3 * chunk);
+      }
+    }
+    EXPECT_TRUE(second_is_full && third_has_pages) << chunk;
   }
 }
 

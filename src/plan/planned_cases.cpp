@@ -39,8 +39,21 @@ std::vector<std::int64_t> split_seqlens(std::int64_t page_size) {
   return {1, 0, 3 * page_size + 1, std::max(nine_pages, kThreeTiles)};
 }
 
+namespace {
+
+constexpr std::int64_t kManySplits = 8;
+constexpr std::int64_t kSpareColumns = 3;  // of a table
+
+// With a request that leaves none of so many splits empty.
+std::vector<std::int64_t> many_split_seqlens(std::int64_t page_size) {
+  std::vector<std::int64_t> seqlens = split_seqlens(page_size);
+  if (page_size <= kWidestOfNine) std::ranges::replace(seqlens, 3 * page_size + 1, kManySplits * page_size - 1);
+  return seqlens;
+}
+
+}  // namespace
+
 std::vector<KernelCase> regime_cases(const KernelCase& base) {
-  constexpr std::int64_t kSpareColumns = 3;
   std::vector<KernelCase> cases{base};
   const auto add = [&](Inputs inputs, std::int64_t splits, std::vector<std::int64_t> seqlens) -> KernelCase& {
     KernelCase c = base;
@@ -70,7 +83,8 @@ std::vector<KernelCase> regime_cases(const KernelCase& base) {
   if (base.softcap > 0.0) add(Inputs::kPeaked, 1, {1, 1, 1, 1, 1, 1, 2, 3});
   // Shorter ones behind longer ones: what is left of another request looks like a sound one's. And a table wider than
   // any request, as a captured graph has it.
-  KernelCase& drift = add(Inputs::kDrift, 8, reversed(is_wide ? split_seqlens(base.page_size) : split));
+  KernelCase& drift =
+      add(Inputs::kDrift, kManySplits, reversed(windowed && !is_wide ? split : many_split_seqlens(base.page_size)));
   drift.table_columns = drift.columns() + kSpareColumns;
   // One without tokens, where no merge follows that would make up for what is not written.
   add(Inputs::kLast, base.kv_splits, reversed(brief)).cache_seqlens.push_back(0);
@@ -99,9 +113,11 @@ std::vector<KernelCase> local_cases(const KernelCase& shape) {
     cases.back().seed = cases.size();
     return cases.back();
   };
-  // Full again, which the second chunk is in the place of the first.
+  // Full again, which the second chunk is in the place of the first; and a third one, of which only what it has is
+  // made.
   KernelCase& edge = add(Inputs::kEdge, kOtherSplits);
   std::ranges::replace(edge.cache_seqlens, c.chunk, 2 * c.chunk);
+  std::ranges::replace(edge.cache_seqlens, c.chunk + c.page_size + 1, 2 * c.chunk + c.page_size + 1);
   std::erase(edge.cache_seqlens, c.chunk + 1);
   KernelCase& drift = add(Inputs::kDrift, kOtherSplits);
   if (c.chunk > kLongSequence) std::erase(drift.cache_seqlens, c.chunk);
@@ -129,10 +145,10 @@ std::vector<KernelCase> step_cases(const KernelCase& shape) {
   return cases;
 }
 
-// A whole chunk and no more, one token behind a whole one, less than one.
+// A whole chunk and no more, one token behind two whole ones, less than one.
 std::vector<KernelCase> chunk_cases(const KernelCase& shape) {
   KernelCase c = shape;
-  c.query_lens = {c.delta_chunk, c.delta_chunk + 1, 5};
+  c.query_lens = {c.delta_chunk, 2 * c.delta_chunk + 1, 5};
   return {c};
 }
 
