@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -189,6 +190,20 @@ TEST(Random, IsAFunctionOfSeedStreamAndIndexWithUnitVariance) {
 }
 
 // A row at once is rounded as one number after the other: ties, both zeros, subnormals, what overflows, what is none.
+// Whatever vectors this machine has, and where a row is no whole number of them.
+TEST(SampleRows, AreDrawnAsNumbersAre) {
+  const sample::Random random(7, "rows");
+  for (const std::size_t count : {0, 1, 15, 16, 17, 31, 32, 100}) {
+    for (const std::int64_t first : {std::int64_t{0}, std::int64_t{3}, std::int64_t{1} << 40}) {
+      std::vector<double> row(count + 1, -7.0);
+      random.normals(first, 0.1, std::span(row).first(count));
+      for (std::size_t i = 0; i < count; ++i)
+        EXPECT_EQ(row[i], 0.1 * random.normal(first + static_cast<std::int64_t>(i)));
+      EXPECT_EQ(row[count], -7.0) << count;
+    }
+  }
+}
+
 TEST(SampleRows, AreRoundedAsNumbersAre) {
   std::vector<std::vector<double>> rows{{0.0, -0.0, 1.0, -1.0, 1.0 + 0x1p-8, 1.0 + 3 * 0x1p-8, 1.0 + 0x1p-8 + 0x1p-40},
                                         {0x1p-126, -0x1p-126, 0x1.fffp-127, 0x1p127, 0x1.ffp126, -0x1.fep127},

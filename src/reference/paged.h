@@ -1,10 +1,8 @@
 // What the attention references share: reading the paged cache, a dot product, a two-pass softmax. All in double.
 #pragma once
 
-#include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <limits>
 #include <vector>
@@ -24,18 +22,8 @@ inline std::int64_t token_slot(const SampleBatch& batch, std::int64_t b, std::in
   return page * page_size + t % page_size;
 }
 
-inline void read_row(const Tensor& cache, std::int64_t row, std::vector<double>& values) {
-  const auto width = static_cast<std::int64_t>(values.size());
-  if (cache.dtype == DType::kBf16) {  // the upper half of a float: what is read most, in a third of the time
-    for (std::size_t d = 0; d < values.size(); ++d) {
-      std::uint16_t bits = 0;
-      std::memcpy(&bits, cache.bytes.data() + (static_cast<std::size_t>(row * width) + d) * sizeof bits, sizeof bits);
-      values[d] = static_cast<double>(std::bit_cast<float>(std::uint32_t{bits} << 16U));
-    }
-    return;
-  }
-  for (std::int64_t d = 0; d < width; ++d) values[static_cast<std::size_t>(d)] = cache.get(row * width + d);
-}
+// Into what there is room for.
+void read_row(const Tensor& cache, std::int64_t row, std::vector<double>& values);
 
 inline std::vector<double> read_row(const Tensor& cache, std::int64_t row, std::int64_t width) {
   std::vector<double> values(static_cast<std::size_t>(width));
@@ -43,24 +31,10 @@ inline std::vector<double> read_row(const Tensor& cache, std::int64_t row, std::
   return values;
 }
 
-// In eight sums, so that an addition does not wait for the one before it: the references take as long as the kernels.
-inline double dot(const double* a, const double* b, std::int64_t n) {
-  constexpr std::int64_t kSums = 8;
-  double sums[kSums] = {};
-  std::int64_t i = 0;
-  for (; i + kSums <= n; i += kSums) {
-    for (std::int64_t k = 0; k < kSums; ++k) sums[k] += a[i + k] * b[i + k];
-  }
-  for (; i < n; ++i) sums[0] += a[i] * b[i];
-  double sum = 0.0;
-  for (const double s : sums) sum += s;
-  return sum;
-}
+double dot(const double* a, const double* b, std::int64_t n);
 
 // sum += factor * row.
-inline void add_scaled(double* __restrict sum, double factor, const double* __restrict row, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i) sum[i] += factor * row[i];
-}
+void add_scaled(double* sum, double factor, const double* row, std::int64_t n);
 
 // Sum of the squares, without what is no number: of such an output only its kind is compared.
 inline double finite_square(const std::vector<double>& row, std::int64_t n) {

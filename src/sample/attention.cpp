@@ -63,12 +63,12 @@ class KeyFill {
   [[nodiscard]] double steering(std::int64_t t, std::int64_t seqlen) const {
     return regime_.steered ? regime_.lift(case_, t, seqlen) * per_lift_ : 0.0;
   }
-  void plain_row(std::int64_t first, std::span<double> row) const {
-    for (double& value : row) value = plain(first++);
-  }
+  void plain_row(std::int64_t first, std::span<double> row) const { random_.normals(first, regime_.key_gain, row); }
   // Of the dimensions that the steering vector has.
   void steered_row(std::int64_t first, double steer, std::span<double> row) const {
-    for (std::size_t d = 0; d < row.size(); ++d) row[d] = plain(first++) + steer * signs_[d];
+    plain_row(first, row);
+    if (steer == 0.0) return;
+    for (std::size_t d = 0; d < row.size(); ++d) row[d] += steer * signs_[d];
   }
   // Those of all heads that a slot of [pages, page_size, heads, dims] has.
   void slot(std::int64_t slot, double steer, Tensor& keys) const {
@@ -83,8 +83,6 @@ class KeyFill {
   }
 
  private:
-  [[nodiscard]] double plain(std::int64_t element) const { return regime_.key_gain * random_.normal(element); }
-
   const KernelCase& case_;
   Regime regime_;
   Random random_;
@@ -106,7 +104,7 @@ class ValueFill {
   void slot(std::int64_t slot, Tensor& values) const {
     std::vector<double> row(width_);
     const std::int64_t first = slot * static_cast<std::int64_t>(width_);
-    for (std::size_t i = 0; i < width_; ++i) row[i] = random_.normal(first + static_cast<std::int64_t>(i));
+    random_.normals(first, 1.0, row);
     divide(row, scale_);
     if (has_ends_) set_ends(first, row);
     set_row(values, first, row);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace preflight::sample {
@@ -28,11 +29,13 @@ class Random {
     constexpr std::uint64_t kEveryOther = 0x0000FFFF0000FFFFULL;  // of the four numbers of 16 bits
     const std::uint64_t b = bits(index);
     const std::uint64_t pairs = (b & kEveryOther) + ((b >> 16U) & kEveryOther);
-    const auto sum = static_cast<std::int64_t>((pairs & 0xFFFFFFFFU) + (pairs >> 32U));
-    constexpr std::int64_t kMean = 2 * 65535;
+    const auto sum = static_cast<std::int32_t>((pairs & 0xFFFFFFFFU) + (pairs >> 32U));
+    constexpr std::int32_t kMean = 2 * 65535;
     constexpr double kRoot3 = 1.7320508075688772;
     return static_cast<double>(sum - kMean) * (kRoot3 / 65535.0);
   }
+  // gain * normal(first), gain * normal(first + 1), …: the same bit by bit, and much faster than one by one.
+  void normals(std::int64_t first, double gain, std::span<double> row) const;
   [[nodiscard]] double uniform(std::int64_t index) const {  // [0, 1)
     return static_cast<double>(bits(index) >> 11U) * 0x1p-53;
   }
