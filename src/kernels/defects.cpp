@@ -54,7 +54,8 @@ constexpr std::array kDefects{
     Defect{260, "the table is built column by column", "page_table --cache-seqlens 130,200,65"},
     // Token indices.
     Defect{22, "token indices are divided by the page size", "kv_indices --cache-seqlens 1,63,64,65"},
-    Defect{320, "offsets count pages, entries are tokens", "kv_indices --cache-seqlens 1,63,64,65"},
+    // One request: of two the later one's indices fall upon the earlier one's, and whose stay depends on which is last.
+    Defect{320, "offsets count pages, entries are tokens", "kv_indices --cache-seqlens 65"},
     Defect{321, "the last page of one token is given the whole length", "kv_indices --cache-seqlens 1,63,64,65"},
     Defect{330, "the work planner takes an index for a page", "kv_indices --cache-seqlens 1,63,64,65"},
     // What such a plan leaves of attention.
@@ -93,8 +94,9 @@ constexpr std::array kDefects{
            "gated_delta_step --heads 2 --v-heads 4 --head-dim 64 --l2norm --query-lens 9,8,1"},
     Defect{180, "value heads map to key heads by modulo",
            "gated_delta_chunk --heads 2 --v-heads 4 --head-dim 64 --query-lens 63,64,65"},
+    // A state of one work-group: what several read of each other's rows may have been written back already.
     Defect{340, "the state is read transposed",
-           "gated_delta_step --heads 2 --v-heads 4 --head-dim 64 --l2norm --query-lens 9,8,1"},
+           "gated_delta_step --heads 2 --v-heads 4 --head-dim 16 --l2norm --query-lens 9,8,1"},
     Defect{341, "the state decays after the update",
            "gated_delta_step --heads 2 --v-heads 4 --head-dim 64 --l2norm --query-lens 9,8,1"},
     Defect{342, "beta is left out", "gated_delta_step --heads 2 --v-heads 4 --head-dim 64 --l2norm --query-lens 9,8,1"},
@@ -106,8 +108,9 @@ constexpr std::array kDefects{
            "gated_delta_step --heads 2 --v-heads 4 --head-dim 64 --l2norm --query-lens 9,8,1"},
     Defect{345, "the scale is left out",
            "gated_delta_step --heads 2 --v-heads 4 --head-dim 64 --l2norm --query-lens 9,8,1"},
+    // Into the first slot, which is nobody's where one request alone has one: its owner could write last.
     Defect{350, "a request without a slot writes its state back",
-           "gated_delta_step --heads 4 --v-heads 8 --head-dim 64 --query-lens 1,1,1,1 --padded 2"},
+           "gated_delta_step --heads 4 --v-heads 8 --head-dim 64 --query-lens 1,1 --padded 1"},
     Defect{360, "the chunk's system is not inverted (I - L)",
            "gated_delta_chunk --heads 2 --v-heads 4 --head-dim 64 --query-lens 63,64,65"},
     Defect{361, "the chunk's diagonal is included",
