@@ -1,6 +1,7 @@
 // The judge, by sabotage: what must fail fails, what cannot tell is mistrusted.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -39,6 +40,31 @@ TEST(Judge, OneRoundingToTheStorageTypePasses) {
   for (const DType type : {DType::kBf16, DType::kF16, DType::kF32}) {
     EXPECT_EQ(judged(expected_values(), expected_values(), type), VerdictWord::kPass) << name_of(type);
   }
+}
+
+// A row of which fp32 leaves nothing: below 2^-96 all is the same, from there on it is not.
+TEST(Judge, WhatVanishesInFp32IsNoDifferenceAndWhatDoesNotIs) {
+  const auto judged_as = [](double row_is, double row_should_be) {
+    std::vector<double> want = expected_values();
+    std::vector<double> got = want;
+    std::fill(got.begin(), got.begin() + kWidth, row_is);
+    std::fill(want.begin(), want.begin() + kWidth, row_should_be);
+    return judged(got, want, DType::kF32);
+  };
+  EXPECT_EQ(judged_as(0x1.8p-97, 0.0), VerdictWord::kPass);
+  EXPECT_EQ(judged_as(0.0, -0x1.8p-97), VerdictWord::kPass);
+  EXPECT_EQ(judged_as(0x1p-96, 0.0), VerdictWord::kFail);
+  EXPECT_EQ(judged_as(0.0, 0x1p-96), VerdictWord::kFail);
+}
+
+// All that has no direction points elsewhere, whichever of the two it is.
+TEST(Judge, NothingButZerosPointsElsewhere) {
+  const std::vector<double> values = expected_values();
+  const std::vector<double> zeros(values.size(), 0.0);
+  const Tolerance limit = attention_tolerance(DType::kBf16, 10.0);
+  EXPECT_EQ(judge_output(stored(zeros, DType::kBf16), values, limit).cosine, 1.0);
+  EXPECT_EQ(judge_output(stored(values, DType::kBf16), zeros, limit).cosine, 1.0);
+  EXPECT_EQ(judge_output(stored(zeros, DType::kBf16), zeros, limit).cosine, 0.0);
 }
 
 TEST(Judge, EverySabotageFails) {
@@ -379,6 +405,29 @@ TEST(Judge, NumbersThatAreCutOffWhereTheyShouldBeRoundedFail) {
     EXPECT_EQ(judge_output(got, want, limit).reason.find("out is too small by"), 0U);
     limit.bias = -1.0;
     EXPECT_EQ(judge_output(got, want, limit).word, VerdictWord::kPass) << "nothing else sees it";
+  }
+}
+
+// Down: numbers above zero are too small, those below too large, and in the mean over both they are neither.
+TEST(Judge, NumbersThatAreRoundedDownOrUpFail) {
+  for (const DType type : {DType::kBf16, DType::kF16}) {
+    for (const double way : {-1.0, 1.0}) {
+      Tensor got("out", type, {32, 128});
+      std::vector<double> want;
+      for (std::int64_t i = 0; i < got.count(); ++i) {
+        want.push_back(std::sin(static_cast<double>(i + 1)) * (1.0 + static_cast<double>(i % 7)));
+        got.set(i, want.back());
+        const double step = std::ldexp(1.0, std::ilogb(want.back()) - (type == DType::kBf16 ? 7 : 10));
+        if (way * (got.get(i) - want.back()) < 0.0) got.set(i, got.get(i) + way * step);
+      }
+      Tolerance limit = attention_tolerance(type, 0.0);
+      limit.cosine = -1.0;  // which sees it by a hair, if at all
+      const OutputVerdict verdict = judge_output(got, want, limit);
+      EXPECT_EQ(verdict.reason.find(way < 0.0 ? "out is too low by" : "out is too high by"), 0U) << verdict.reason;
+      EXPECT_GT(verdict.times_allowed, 1.2);
+      limit.bias = -1.0;
+      EXPECT_EQ(judge_output(got, want, limit).word, VerdictWord::kPass) << "no row sees it";
+    }
   }
 }
 

@@ -35,6 +35,7 @@ struct Sums {
   double want = 0.0;
   double product = 0.0;
   double outwards = 0.0;  // differences, those away from zero less those towards it
+  double upwards = 0.0;   // differences as they are
   double magnitude = 0.0;
 
   void add(double g, double w) {
@@ -45,6 +46,7 @@ struct Sums {
     want += w * w;
     product += g * w;
     outwards += w < 0.0 ? w - g : g - w;
+    upwards += g - w;
     magnitude += std::fabs(w);
   }
   // Relative to what is expected, or to a larger size that errors come from.
@@ -54,8 +56,9 @@ struct Sums {
     return square == 0.0 ? std::numeric_limits<double>::infinity() : std::sqrt(difference / square);
   }
   [[nodiscard]] double bias() const { return magnitude == 0.0 ? 0.0 : outwards / magnitude; }
+  [[nodiscard]] double lift() const { return magnitude == 0.0 ? 0.0 : upwards / magnitude; }
   [[nodiscard]] double cosine_distance() const {
-    if (difference == 0.0 || (got == 0.0 && want == 0.0)) return 0.0;
+    if (difference == 0.0) return 0.0;
     if (got == 0.0 || want == 0.0) return 1.0;
     return std::max(0.0, 1.0 - product / std::sqrt(got * want));
   }
@@ -206,11 +209,16 @@ class OutputJudge {
       fail(fmt::format("{} points elsewhere: 1 - cosine is {:.3g}, {:.3g} is allowed", got_.name, verdict_.cosine,
                        limit_.cosine));
     }
+    judge_mean(verdict_.bias, "small", "large");
+    judge_mean(whole_.lift(), "low", "high");
+  }
+
+  // All values off the same way: no row's own limit shows it.
+  void judge_mean(double off, std::string_view below, std::string_view above) {
     const double allowed = bias_allowed(limit_, width_ == 0 ? 0 : got_.count() / width_);
-    if (limit_.bias >= 0.0 && exceeds(std::fabs(verdict_.bias), allowed)) {
-      fail(fmt::format("{} is too {} by {:.3g} of its size in the mean, {:.3g} is allowed", got_.name,
-                       verdict_.bias < 0.0 ? "small" : "large", std::fabs(verdict_.bias), allowed));
-    }
+    if (limit_.bias < 0.0 || !exceeds(std::fabs(off), allowed)) return;
+    fail(fmt::format("{} is too {} by {:.3g} of its size in the mean, {:.3g} is allowed", got_.name,
+                     off < 0.0 ? below : above, std::fabs(off), allowed));
   }
 
   const Tensor& got_;

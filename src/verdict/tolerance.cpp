@@ -14,9 +14,10 @@
 // Cosine: 1 - cos is half the square of the relative error: 4e-3 gives 8e-6 at most, 1e-6 in RMS; 5e-6 is FlashMLA's.
 // Bias: an error of rounding to the nearest is as often up as down, and over many values nothing is left of it. What is
 //   cut off is always off the same way, by half of the step between two numbers in the mean, 2.7e-3 of a value in bf16
-//   and 3.4e-4 in fp16: less than the worst single row may be off, so that nothing else would show it. Allowed is a
-//   third of the rounding, and for few rows more: a matrix engine rounds weights to the type, too, which a row has in
-//   common.
+//   and 3.4e-4 in fp16: less than the worst single row may be off, so that nothing else would show it. The way is
+//   towards zero, or down where bits of a negative number are cut off as its complement has them: both are measured.
+//   Allowed is a third of the rounding, and for few rows more: a matrix engine rounds weights to the type, too, which a
+//   row has in common.
 // Log-sum-exp (fp32): FlashMLA accepts abs 1e-6 or rel 8.01/65536. A score error of 16 * 2^-24 * S moves it as much.
 // Gated delta rule: a step S -> e^g S (I - beta k k^T) + beta v k^T never enlarges an error that the state carries.
 //   The decay is at most 1, |k| = 1, beta in [0, 2], so the eigenvalue along k is in [-1, 1]. It adds one error, of a
