@@ -1,6 +1,7 @@
 // What a finding about memory rests on stands in it, and decides between error and warning.
 #include "src/commands/certainty.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -248,6 +249,43 @@ TEST(Certainty, AWarningThatLeavesNoServerIsADoubt) {
   EXPECT_THAT(run.out, HasSubstr("warning[BK002]"));
   EXPECT_THAT(run.out, HasSubstr("\ndoubtful: "));
   EXPECT_EQ(run.status, 0);
+}
+
+// What is said to be decided by the model stays however the cards are shared, and whatever attention and memory get.
+TEST(Certainty, WhatTheModelDecidesStaysWhateverTheSearchGives) {
+  const char* others[] = {"--attention-backend triton",
+                          "--attention-backend intel_xpu --page-size 128",
+                          "--tp-size 2",
+                          "--tp-size 4 --kv-cache-dtype fp8_e5m2",
+                          "--pp-size 2 --mem-fraction-static 0.9",
+                          "--dp-size 2 --chunked-prefill-size 2048"};
+  int walked = 0;
+  for (const Rule& rule : all_rules()) {
+    if (!rules::decided_by_model({.rule = std::string(rule.id)})) continue;
+    for (const RuleExample& example : rule.fires_on) {
+      if (example.model.empty() || example.args.find("-size") != example.args.npos) continue;
+      for (const Release release : supported_releases()) {
+        if (!rule.holds_in(release) || release < example.since || release >= example.until) continue;
+        for (const char* other : others) {
+          const std::string words = fmt::format("{} {}", example.args, other);
+          RuleExample changed = example;
+          changed.args = words;
+          const auto found = check(launch_of(release, changed)).diagnostics;
+          const auto stays = [&](const Diagnostic& d) { return d.rule == rule.id && rules::decided_by_model(d); };
+          EXPECT_TRUE(std::ranges::any_of(found, stays)) << rule.id << " " << release.text() << " " << words;
+          ++walked;
+        }
+      }
+    }
+  }
+  EXPECT_GT(walked, 100);
+}
+
+// GPTQ's activation order is refused on several GPUs alone.
+TEST(Certainty, AFindingAboutAWidthIsNotDecidedByTheModel) {
+  EXPECT_TRUE(rules::decided_by_model({.rule = "QN006"}));
+  EXPECT_FALSE(rules::decided_by_model({.rule = "QN006", .field = Field::tp_size}));
+  EXPECT_FALSE(rules::decided_by_model({.rule = "QN001"}));
 }
 
 }  // namespace

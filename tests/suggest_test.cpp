@@ -405,6 +405,36 @@ TEST(Suggest, TheNearestMissSaysWhatStays) {
 }
 
 // Six ranks cannot share 16 heads, and no other number makes the launch work: what fails in each is told.
+// A wide search stops where nothing that it gives can help: at what the model alone decides, at a demand that mends
+// nothing, and in a room where an attention is refused for what it was refused for in the rooms at both ends.
+TEST(Suggest, AWideSearchAsksNothingTwice) {
+  struct Row {
+    const char* model;
+    const char* card;
+    int status;
+    int at_most;  // attempts; without any of the three it takes half as many again
+  };
+  const Row rows[] = {
+      {"Qwen/Qwen3-30B-A3B-GPTQ-Int4", "max1550", 1, 60}, {"yuhuili/EAGLE3-LLaMA3.1-Instruct-8B", "b60", 1, 60},
+      {"LiquidAI/LFM2-1.2B", "max1550", 0, 900},          {"google/gemma-4-26B-A4B", "max1550", 1, 400},
+      {"BAAI/bge-reranker-v2-m3", "max1550", 0, 320},     {"openai/whisper-large-v3", "max1550", 1, 500}};
+  for (const Row& row : rows) {
+    const auto out = suggested(
+        {row.model, "--device-profile", row.card, "--device-count", "16", "--for", "throughput", "--concurrency", "64"},
+        row.status);
+    EXPECT_GT(out["attempts"], 0) << row.model;
+    EXPECT_LE(out["attempts"], row.at_most) << row.model;
+  }
+}
+
+// What mends nothing in one checkpoint may do in another form of it.
+TEST(Suggest, AnotherFormIsSearchedAnew) {
+  const auto out = suggested({"nvidia/NVIDIA-Nemotron-3-Ultra-550B-A55B-BF16", "--device-profile", "max1550",
+                              "--device-count", "16", "--for", "throughput", "--concurrency", "64"},
+                             1);
+  EXPECT_THAT(out["remedies"].dump(), HasSubstr("a checkpoint of this model stored in fp8"));
+}
+
 TEST(Suggest, WhatFailsHoweverTheCardsAreSharedIsTold) {
   const testing::TemporaryDirectory dir;
   auto config = nlohmann::json::parse(

@@ -55,6 +55,7 @@ struct Answer {
 Search begun_anew(Search s) {
   s.found.clear();
   s.tried.clear();
+  s.in_vain.clear();
   s.attempts = 0;
   return s;
 }
@@ -157,6 +158,9 @@ void look_for_host_memory(Answer& a) {
        .tokens = found->tokens()});
 }
 
+// Nothing was counted, for what is not known of the weights: no number of cards changes that.
+bool not_counted(const Search& s) { return s.uncounted && !s.counted; }
+
 // What room would mend, where room is what is lacking; every other launch is refused on any number of cards.
 void look_for_ways_out(Answer& a, std::int64_t limit, const std::string& model) {
   Search& s = a.search;
@@ -169,7 +173,7 @@ void look_for_ways_out(Answer& a, std::int64_t limit, const std::string& model) 
     if (shorter) return;
   }
   look_for_a_form(a, model);
-  if (!a.lacks_room) return;
+  if (!a.lacks_room || not_counted(s)) return;
   look_for_cards(a);
   look_for_host_memory(a);
 }
@@ -197,7 +201,7 @@ report::Suggestions told(const Answer& a, int most) {
                           .attempts = s.attempts,
                           .lacks_room = a.lacks_room,
                           .most_cards = facts::is_integrated(s.inputs.device) ? 1 : kMostCards,
-                          .uncounted = s.uncounted && !s.counted};
+                          .uncounted = not_counted(s)};
   if (s.nearest) out.nearest = {s.nearest->why, s.nearest->arguments, s.nearest->env};
   for (const Suggestion& c : s.found) {
     if (static_cast<int>(out.launches.size()) >= most) break;

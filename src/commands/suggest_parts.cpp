@@ -130,7 +130,7 @@ std::vector<Part> more_room(const Search& s, std::int64_t chunk) {
                                size, chunk)});
   }
   for (const char* share : {"0.85", "0.9"}) {
-    Part part{{"--mem-fraction-static", share}, "a larger share of the card for the cache: less for activations"};
+    Part part{{std::string(kShare), share}, "a larger share of the card for the cache: less for activations"};
     if (chunk > kChunks.back()) {
       part.words.insert(part.words.end(), {std::string(kChunk), std::to_string(kChunks.back())});
       part.gives_up += fmt::format(", so that chunks of a prompt are {} tokens, not {}", kChunks.back(), chunk);

@@ -14,6 +14,7 @@
 namespace preflight::commands {
 
 inline constexpr std::string_view kChunk = "--chunked-prefill-size";
+inline constexpr std::string_view kShare = "--mem-fraction-static";
 
 struct Part {
   Words words;  // options and their values in turn; a switch has the value ""

@@ -23,26 +23,62 @@ std::vector<std::pair<const Part*, const Part*>> extremes(const Search& s) {
   return out;
 }
 
-// With all the room there is: what is too little here is too little in every other form. Nor does anything mend it
-// where every form of it is refused; of these the plainest is told.
-bool never_fits(Search& s, const Split& split) {
+// Whether what this attention and cache hold with all the room there is will do; nothing where they are refused.
+std::optional<bool> holds_at_most(Search& s, const Split& split, const Part& attention, const Part& cache) {
   const auto all = batches(s, split);
   const Part room = more_room(s, 0).back();
-  const auto forms = extremes(s);
-  for (const auto& [attention, cache] : forms) {
-    const auto nearest_before = s.nearest;
-    for (const Part* batch : {&all.front(), &all.back()}) {
-      s.short_of_requests = false;
-      const Outcome outcome = attempt_ahead(s, made_of(s, split, {*attention, *cache, room, *batch}));
-      if (outcome == Outcome::kRefused) {
-        if (batch == &all.front() && std::pair(attention, cache) != forms.back()) s.nearest = nearest_before;
-        break;
-      }
-      const bool batch_may_help = outcome == Outcome::kMissed && s.short_of_requests && batch == &all.front();
-      if (!batch_may_help) return outcome != Outcome::kFound;
-    }
+  for (const Part* batch : {&all.front(), &all.back()}) {
+    s.short_of_requests = false;
+    const Outcome outcome = attempt_ahead(s, made_of(s, split, {attention, cache, room, *batch}));
+    if (outcome == Outcome::kRefused) return std::nullopt;
+    const bool batch_may_help = outcome == Outcome::kMissed && s.short_of_requests && batch == &all.front();
+    if (!batch_may_help) return outcome == Outcome::kFound;
   }
-  return true;
+  return false;
+}
+
+bool have_one_in_common(const std::set<std::string>& a, const std::set<std::string>& b) {
+  return std::ranges::any_of(a, [&](const std::string& one) { return b.contains(one); });
+}
+
+// What is too little with all the room there is, is too little in every other form. Nor does anything mend it where
+// every form of it is refused; of these the plainest is told. Two forms that share nothing and are refused for the same
+// leave nothing to the others.
+bool never_fits(Search& s, const Split& split) {
+  const auto forms = extremes(s);
+  const auto untold = [&](const auto& form) {
+    const auto nearest_before = s.nearest;
+    const auto holds = holds_at_most(s, split, *form.first, *form.second);
+    if (!holds) s.nearest = nearest_before;
+    return holds;
+  };
+  const auto leanest = untold(forms.front());
+  if (leanest) return !*leanest;
+  const std::set<std::string> stays = s.stays;
+  bool none_will_do = s.none_will_do;
+  const auto plainest = holds_at_most(s, split, *forms.back().first, *forms.back().second);
+  none_will_do = none_will_do && !plainest && s.none_will_do;
+  s.given_up = s.given_up || none_will_do;
+  if (!plainest && have_one_in_common(stays, s.stays)) return true;
+  for (std::size_t i = 1; i + 1 < forms.size(); ++i) {
+    if (const auto holds = untold(forms[i])) return !*holds;
+  }
+  return !plainest.value_or(false);
+}
+
+// Of one attention, in one room after the other.
+struct Refusals {
+  std::set<std::string> in_plain_room = {};
+  bool whatever_the_room = false;
+};
+
+// The larger share comes with the smallest chunk: what stays from the plain room to that one stays in those between.
+void note_refusal(Refusals& refusals, const Part& room, const std::set<std::string>& stays) {
+  if (room.words.empty()) {
+    refusals.in_plain_room = stays;
+  } else if (room.words.front() == kShare) {
+    refusals.whatever_the_room = have_one_in_common(refusals.in_plain_room, stays);
+  }
 }
 
 // Attention and room with this cache and batch. More room is only looked for where the plain launch does not hold what
@@ -50,12 +86,15 @@ bool never_fits(Search& s, const Split& split) {
 void search_rooms(Search& s, const Split& split, const Part& cache, const Part& batch) {
   const std::size_t before = s.found.size();
   std::int64_t chunk = 0;
+  std::vector<Refusals> refusals(attentions_of(s).size());
   const auto holds = [&](const Part& room) {
     bool quiet = false;
-    for (const Part& attention : attentions_of(s)) {
-      Suggestion c = made_of(s, split, {attention, cache, room, batch});
+    for (std::size_t i = 0; i < refusals.size(); ++i) {
+      if (refusals[i].whatever_the_room) continue;
+      Suggestion c = made_of(s, split, {attentions_of(s)[i], cache, room, batch});
       const Outcome outcome = attempt(s, c);
       chunk = std::max(chunk, c.chunk);
+      if (outcome == Outcome::kRefused) note_refusal(refusals[i], room, s.stays);
       if (outcome != Outcome::kFound) continue;
       quiet = quiet || c.warnings == 0;
       s.found.push_back(std::move(c));
@@ -77,7 +116,7 @@ void search_rooms(Search& s, const Split& split, const Part& cache, const Part& 
 
 // A bound on requests or a narrower cache only where nothing else holds what is asked.
 void search_split(Search& s, const Split& split) {
-  if (never_fits(s, split)) return;
+  if (s.given_up || never_fits(s, split)) return;
   const std::size_t before = s.found.size();
   for (const Part& cache : caches()) {
     s.short_of_requests = false;
@@ -112,6 +151,7 @@ void search_cards(Search& s, std::int64_t cards, bool any_tp, bool any_pp) {
 
 // All of it with the attention that s.attention says.
 void search_attention(Search& s) {
+  s.given_up = false;
   const std::int64_t cards = std::max(1, s.inputs.device.count);
   const bool any_tp = !is_given(s, Field::tp_size);
   const bool any_pp = !is_given(s, Field::pp_size);

@@ -16,6 +16,14 @@ namespace preflight::commands {
 
 using Words = std::vector<std::string>;
 
+// What a finding demanded: its message, and what was given for it.
+struct Demand {
+  std::string message;
+  Words words;
+  std::set<Field> fields = {};
+  [[nodiscard]] bool gives(Field field) const { return fields.contains(field); }
+};
+
 // One launch that was resolved and checked.
 struct Suggestion {
   Words arguments;
@@ -29,6 +37,7 @@ struct Suggestion {
   int warnings = 0;
   std::vector<std::string> gives_up;
   std::set<Field> demanded = {};  // given because a finding demanded it
+  Demand last_demand = {};
 
   [[nodiscard]] std::size_t demands_met() const { return demanded.size() + env.size(); }
   [[nodiscard]] std::int64_t tokens() const { return memory.tokens * replicas; }
@@ -81,6 +90,10 @@ struct Search {
   Attention attention = Attention::kNamed;
   bool short_of_requests = false;  // a launch had tokens for more than it takes at once
   std::set<std::pair<Words, Environment>> tried = {};
+  std::set<std::string> stays = {};                      // what the last try was refused for, and no demand mends
+  bool none_will_do = false;                             // of that, something that the model alone decides
+  bool given_up = false;                                 // whatever is tried, the model alone is in its way
+  std::set<std::pair<std::string, Words>> in_vain = {};  // demands by message and words that mend nothing
   int attempts = 0;
 };
 

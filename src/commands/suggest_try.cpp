@@ -85,27 +85,40 @@ bool may_take(const Search& s, const Suggestion& c, const RemedyStep& step) {
          std::ranges::find(c.arguments, step.name) == c.arguments.end();
 }
 
-// The launch with what a finding demands; nothing where that is not known, or already there.
+// As it is told.
+Words words_of(const Steps& steps) {
+  Words out;
+  for (const RemedyStep& step : steps) {
+    const bool is_variable = step.kind == StepKind::kSet;
+    out.push_back(is_variable ? step.name + "=" + step.values.front() : step.name);
+    if (!is_variable && !step.values.empty()) out.push_back(step.values.front());
+  }
+  return out;
+}
+
+void take(const Search& s, Suggestion& c, const RemedyStep& step) {
+  if (step.kind == StepKind::kSet) {
+    c.env.emplace(step.name, step.values.front());
+    return;
+  }
+  c.arguments.push_back(step.name);
+  if (!step.values.empty()) c.arguments.push_back(step.values.front());
+  const args::Option* option = args::OptionIndex::of(s.inputs.release).find(step.name);
+  if (option == nullptr || option->row == nullptr) return;
+  c.demanded.insert(option->field);
+  c.last_demand.fields.insert(option->field);
+}
+
+// The launch with what a finding demands; nothing where that is not known, already there, or known to be in vain.
 std::optional<Suggestion> with_demand(const Search& s, const Suggestion& c, const Diagnostic& d) {
   for (const Steps& steps : demands_of(d, s.inputs.release)) {
     if (!std::ranges::all_of(steps, [&](const RemedyStep& step) { return may_take(s, c, step); })) continue;
+    Demand demand{.message = d.message, .words = words_of(steps)};
+    if (s.in_vain.contains({demand.message, demand.words})) continue;
     Suggestion next = c;
-    Words told;
-    for (const RemedyStep& step : steps) {
-      if (step.kind == StepKind::kSet) {
-        next.env.emplace(step.name, step.values.front());
-        told.push_back(step.name + "=" + step.values.front());
-        continue;
-      }
-      Words words{step.name};
-      if (!step.values.empty()) words.push_back(step.values.front());
-      next.arguments.insert(next.arguments.end(), words.begin(), words.end());
-      if (const args::Option* option = args::OptionIndex::of(s.inputs.release).find(step.name);
-          option != nullptr && option->row != nullptr)
-        next.demanded.insert(option->field);
-      told.insert(told.end(), words.begin(), words.end());
-    }
-    next.gives_up.push_back(fmt::format("{} is needed: {}", fmt::join(told, " "), d.message));
+    next.gives_up.push_back(fmt::format("{} is needed: {}", fmt::join(demand.words, " "), d.message));
+    next.last_demand = std::move(demand);
+    for (const RemedyStep& step : steps) take(s, next, step);
     return next;
   }
   return std::nullopt;
@@ -149,18 +162,40 @@ void note_refusal(Search& s, const Suggestion& c, const Diagnostic& d, std::int6
   if (!in_vain) note_miss(s, c, d.message, nearness);
 }
 
+// A launch is refused for good: by these words, or by all of its errors that nothing mends.
+void note_what_stays(Search& s, std::set<std::string> stays) {
+  s.stays = std::move(stays);
+  s.none_will_do = false;
+}
+
+void note_what_stays(Search& s, const Suggestion& c, const std::vector<Diagnostic>& findings, bool lacks_room) {
+  note_what_stays(s, {});
+  for (const Diagnostic& d : findings) {
+    if (!ends(d, lacks_room) || with_demand(s, c, d)) continue;
+    s.stays.insert(d.message);
+    s.none_will_do = s.none_will_do || rules::decided_by_model(d);
+  }
+}
+
 // An error ends this launch; what its remedy gives is tried in its place. `nearness`: who says so, SGLang or a rule.
 Outcome refused(Search& s, Suggestion& c, const std::vector<Diagnostic>& findings, std::int64_t nearness,
                 bool lacks_room, int demands) {
   const Diagnostic* error = error_of(findings, lacks_room);
   if (error == nullptr) {
     note_miss(s, c, "SGLang does not accept it");
+    note_what_stays(s, {"SGLang does not accept it"});
     return Outcome::kRefused;
   }
+  // It is said again, or what was given for it is refused in its turn.
+  const bool mended = error->message != c.last_demand.message && !(error->field && c.last_demand.gives(*error->field));
+  if (!mended) s.in_vain.emplace(c.last_demand.message, c.last_demand.words);
   if (would_be_nearest(s, c, nearness)) note_refusal(s, c, lasting(s, c, findings, *error, lacks_room), nearness);
   s.short_of_room = s.short_of_room || rules::counts_cards(error->rule);
   auto next = demands > 0 ? with_demand(s, c, *error) : std::nullopt;
-  if (!next) return Outcome::kRefused;
+  if (!next) {
+    note_what_stays(s, c, findings, lacks_room);
+    return Outcome::kRefused;
+  }
   c = std::move(*next);
   return attempt(s, c, demands - 1);
 }
@@ -244,6 +279,7 @@ Outcome ruled(Search& s, Suggestion& c, const PreparedLaunch& prepared, Outcome 
   if (error_of(findings, lacks_room) != nullptr) return refused(s, c, findings, kFails, lacks_room, demands);
   if (const Diagnostic* against = against_ours(s, c, findings)) {
     note_refusal(s, c, *against, kFails);
+    note_what_stays(s, {against->message});
     return Outcome::kRefused;
   }
   if (lacks_room) {
@@ -272,6 +308,7 @@ Outcome attempt(Search& s, Suggestion& c, int demands) {
   auto resolved = resolve_words(prepared.inputs, c.arguments, {}, prepared.inputs.env);
   if (!resolved) {
     note_miss(s, c, resolved.error().text());
+    note_what_stays(s, {resolved.error().text()});
     return Outcome::kRefused;
   }
   prepared.launch = std::move(resolved->launch);

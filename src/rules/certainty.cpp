@@ -1,6 +1,9 @@
 // Tested by tests/certainty_test.cpp.
 #include "src/rules/certainty.h"
 
+#include <algorithm>
+#include <array>
+
 namespace preflight::rules {
 
 std::string_view certainty_word(Certainty certainty) {
@@ -23,6 +26,13 @@ bool counts_weights(std::string_view rule_id) {
 bool leaves_no_server(const Diagnostic& finding) {
   const Rule* rule = find_rule(finding.rule);
   return rule != nullptr && rule->doubtful && finding.severity >= Severity::kWarning;
+}
+
+bool decided_by_model(const Diagnostic& finding) {
+  constexpr std::array<std::string_view, 8> kRules = {"MC001", "MC005", "MC006", "QN003",
+                                                      "QN005", "QN006", "QN015", "QN016"};
+  // GPTQ's activation order is refused on several ranks alone.
+  return finding.field != Field::tp_size && std::ranges::find(kRules, finding.rule) != kRules.end();
 }
 
 bool counts_cards(std::string_view rule_id) { return rule_id == "PL001"; }
