@@ -196,7 +196,6 @@ int run(int argc, char** argv) {
   CLI::App app{"Says what SGLang will do with its launch arguments on an Intel GPU, before the launch."};
   app.name("xpu-preflight");
   app.set_version_flag("--version", std::string("xpu-preflight ") + PREFLIGHT_VERSION);
-  app.footer(examples_text(kFirstSteps));
   app.require_subcommand(1);
 
   int verbose = 0;
@@ -208,10 +207,12 @@ int run(int argc, char** argv) {
     if (own.empty() || own.front() != s.name) continue;
     // Only this one gets its options: making all of them would cost as much as resolving a launch.
     add_all_options(s, *sub, verbose);
-    sub->footer(examples_text(s.examples));
+    const std::string closing = sub->get_footer();
+    sub->footer(examples_text(s.examples) + (closing.empty() ? "" : "\n\n" + closing));
     asked = &s;
     asked_app = sub;
   }
+  app.footer(examples_text(kFirstSteps));  // only now: a command begins with that of the whole program
   if (asked == nullptr && !own.empty() && !own.front().starts_with('-')) {
     return refuse({no_such_command(own.front(), table)});
   }
