@@ -1590,6 +1590,28 @@ TEST(RulesByHand, SayWhatTheReleaseHas) {
   }
 }
 
+// The older names of sharing prompts out are carried over to a new one, which nobody typed.
+TEST(RulesByHand, SharedPromptsAreCalledAsTheyWereTyped) {
+  const auto told = [](int patch, const std::string& options) {
+    const auto all =
+        check(testing::launch_of(v0_5(patch), {.model = "qwen3-30b-a3b",
+                                               .args = "--device xpu --tp-size 4 --attn-cp-size 4 " + options}))
+            .diagnostics;
+    const auto at = std::ranges::find(all, "DC007", &Diagnostic::rule);
+    return at == all.end() ? std::string() : at->message.substr(0, at->message.find(' ')) + " | " + at->fix;
+  };
+  const std::string old = "--enable-prefill-context-parallel";
+  const auto alone = [](const std::string& name) { return name + " | drop " + name + " and --attn-cp-size"; };
+  for (const int patch : {11, 13, 14, 19}) {
+    EXPECT_TRUE(told(patch, old).starts_with(alone(old))) << told(patch, old);
+  }
+  const std::string sparse = "--enable-dsa-prefill-context-parallel";
+  EXPECT_TRUE(told(19, sparse).starts_with(alone(sparse))) << told(19, sparse);
+  const std::string both = told(14, "--enable-prefill-cp --cp-strategy zigzag " + old);
+  EXPECT_TRUE(both.starts_with("--enable-prefill-cp | drop --enable-prefill-cp and " + old + " and --attn-cp-size"))
+      << both;
+}
+
 TEST(RulesByHand, ExpertsOfOtherRanksAreNoErrorWhereLaterKernelsMayLeaveThemOut) {
   const auto severity = [](int release) {
     const auto told = diagnostics({"MO020", release, 0, "qwen3-30b-a3b", kMoe, field(Field::ep_size, 2)}, release);

@@ -65,8 +65,23 @@ bool class_shares_prompts(const LaunchFacts& f) {
   return by_runner || listed;
 }
 
-std::string_view option_of_shared_prompts(const LaunchFacts& f) {
-  return f.since(14) ? "--enable-prefill-cp" : "--enable-prefill-context-parallel";
+struct TypedOption {
+  Field field;
+  std::string name;
+};
+
+// The options that ask for it, as they were typed: since 0.5.14 the older names are carried over to a new one.
+std::vector<TypedOption> options_of_shared_prompts(const LaunchFacts& f) {
+  std::vector<TypedOption> out;
+  for (const Field field :
+       {Field::enable_prefill_cp, Field::enable_prefill_context_parallel, Field::enable_dsa_prefill_context_parallel}) {
+    if (const GivenOption* given = f.launch().args.last_given(field)) {
+      out.push_back({field, std::string(given->option)});
+    }
+  }
+  if (out.empty() && f.since(14)) out.push_back({Field::enable_prefill_cp, "--enable-prefill-cp"});
+  if (out.empty()) out.push_back({Field::enable_prefill_context_parallel, "--enable-prefill-context-parallel"});
+  return out;
 }
 
 // Most classes that share one group of ranks for contexts and tensors gather the parts themselves.
@@ -78,11 +93,13 @@ std::optional<Finding> shared_prompts(const LaunchFacts& f) {
   const std::int64_t ranks = f.tp() / (f.attention_dp() * f.attention_tp());  // that share a prompt
   const bool asked = f.on(Field::enable_prefill_cp) || f.on(Field::enable_prefill_context_parallel);
   if (!asked || ranks <= 1 || gathers_its_own_parts(f) || !class_shares_prompts(f)) return std::nullopt;
-  return Finding{
-      .message = fmt::format("{} over {} ranks: the gathering of their parts asks for a CUDA stream",
-                             option_of_shared_prompts(f), ranks),
-      .field = f.since(14) ? Field::enable_prefill_cp : Field::enable_prefill_context_parallel,
-      .remedies = {together({to_drop(std::string(option_of_shared_prompts(f))), to_drop("--attn-cp-size")})}};
+  const std::vector<TypedOption> options = options_of_shared_prompts(f);
+  Remedy without = to_drop(options.front().name);
+  for (std::size_t i = 1; i < options.size(); ++i) without = together({without, to_drop(options[i].name)});
+  return Finding{.message = fmt::format("{} over {} ranks: the gathering of their parts asks for a CUDA stream",
+                                        options.front().name, ranks),
+                 .field = options.front().field,
+                 .remedies = {together({without, to_drop("--attn-cp-size")})}};
 }
 
 // Classes whose layers are run in two halves of a batch, and those that try it without a plan for their layers.
