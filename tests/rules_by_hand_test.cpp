@@ -412,6 +412,14 @@ Edit with_tower(const char* name) {
     m.hf_config = m.hf_config.with("vision_config", tower);
   };
 }
+Edit hearing(const char* name, bool sees, bool hears) {
+  return [=](Launch&, ModelFacts& m) {
+    const Value part = Value::dict({{"depth", 2}});
+    m.architectures = {name};
+    if (sees) m.hf_config = m.hf_config.with("vision_config", part);
+    if (hears) m.hf_config = m.hf_config.with("audio_config", part);
+  };
+}
 Edit at_path(const char* path) {
   return [=](Launch&, ModelFacts& m) { m.path = path; };
 }
@@ -1073,6 +1081,12 @@ const Bound kBounds[] = {
     {"MC006", 16, false, "qwen3-8b", kPlain, of_class("KimiK3ForConditionalGeneration")},
     {"MC006", 23, true, "qwen3-8b", kPlain, of_class("MuseSparkForConditionalGeneration")},
     {"MC006", 22, false, "qwen3-8b", kPlain, of_class("MuseSparkForConditionalGeneration")},
+    {"MC006", 14, true, "qwen3-8b", kPlain, of_class("MiMoV2ASRForCausalLM")},
+    {"MC006", 13, false, "qwen3-8b", kPlain, of_class("MiMoV2ASRForCausalLM")},
+    {"MC006", 11, true, "qwen3-8b", kPlain, hearing("MiMoV2ForCausalLM", true, true)},
+    {"MC006", 23, true, "qwen3-8b", kPlain, hearing("MiMoV2FlashForCausalLM", true, true)},
+    {"MC006", 23, false, "qwen3-8b", kPlain, hearing("MiMoV2ForCausalLM", true, false)},
+    {"MC006", 23, false, "qwen3-8b", kPlain, hearing("MiMoV2ForCausalLM", false, true)},
     {"MC006", 11, true, "qwen3-8b", kPlain, of_class("Grok1ForCausalLM")},
     {"MC006", 18, true, "qwen3-8b", kPlain, of_class("Grok1ForCausalLM")},
     {"MC006", 19, false, "qwen3-8b", kPlain, of_class("Grok1ForCausalLM")},

@@ -132,6 +132,7 @@ constexpr LateMessage kTable[] = {
     {"routed moe lora must pair", "ValueError", "", "", {"SA018"}},
     {"compiled with cuda enabled", "", "", "lora/moe/runner.py", {"SA018"}},
     {"torch not compiled with cuda enabled", "AssertionError", "", "dbrx.py", {"MC006"}},
+    {"torch not compiled with cuda enabled", "AssertionError", "", "mimo_audio.py", {"MC006"}},
     {"torch not compiled with cuda enabled", "AssertionError", "", "expert_distribution.py", {"MO008"}},
     // Model classes.
     {"are not supported for now", "ValueError", "", "", {"MC001"}},

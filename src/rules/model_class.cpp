@@ -129,13 +129,22 @@ bool is_draft_class(std::string_view name) {
          name.find("DFlash") != name.npos || name.find("DSpark") != name.npos || name.ends_with("DraftModel");
 }
 
+// MiMo-V2 with its towers has an encoder of audio, whose tokenizer is loaded onto the current CUDA device.
+bool hears(const LaunchFacts& f) {
+  return !f.model().root("vision_config").is_none() && !f.model().root("audio_config").is_none();
+}
+
 // Classes whose constructor or load_weights asks torch for a CUDA device or stream.
 struct CudaClass {
   std::string_view name;
   Release until = kNotFixed;  // its beginning is that of the class
+  bool (*reached)(const LaunchFacts&) = always;
 };
 constexpr std::array kCudaClasses = {CudaClass{"DbrxForCausalLM"},
                                      CudaClass{"KimiK3ForConditionalGeneration"},
+                                     CudaClass{"MiMoV2ASRForCausalLM"},
+                                     CudaClass{"MiMoV2ForCausalLM", kNotFixed, hears},
+                                     CudaClass{"MiMoV2FlashForCausalLM", kNotFixed, hears},
                                      CudaClass{"MuseSparkForConditionalGeneration"},
                                      CudaClass{"Grok1ForCausalLM", v0_5(19)},
                                      CudaClass{"Grok1ModelForCausalLM", v0_5(19)},
@@ -151,7 +160,7 @@ constexpr std::array kCudaClasses = {CudaClass{"DbrxForCausalLM"},
 std::optional<Finding> class_for_cuda(const LaunchFacts& f) {
   if (f.is(Field::model_impl, "transformers") || f.is(Field::model_impl, "mindspore")) return std::nullopt;
   const auto row = std::ranges::find(kCudaClasses, own_architecture(f), &CudaClass::name);
-  if (row == kCudaClasses.end() || f.release() >= row->until) return std::nullopt;
+  if (row == kCudaClasses.end() || f.release() >= row->until || !row->reached(f)) return std::nullopt;
   Finding finding{.message = fmt::format("{} is built on CUDA devices alone", row->name)};
   if (row->until != kNotFixed) finding.remedies = {with_release(row->until.text())};
   return finding;
@@ -392,7 +401,8 @@ const Rule kRules[] = {
             "(RuntimeError) whatever the launch's device.",
      .fix = "another model: no option helps",
      .source = "sglang/srt/models: dbrx.py, grok.py, kimi_k3.py, kimi_linear.py, llava.py, llavavid.py, "
-               "longcat_flash.py, minicpmo.py, minicpmv.py, muse_spark.py; sglang/srt/runtime_context.py: get_stream",
+               "longcat_flash.py, mimo_audio.py, minicpmo.py, minicpmv.py, muse_spark.py; "
+               "sglang/srt/runtime_context.py: get_stream",
      .device = "xpu",
      .check = class_for_cuda,
      .fires_on = {{{.model = "kimi-linear-48b-a3b-instruct",
