@@ -100,6 +100,22 @@ TEST(PrintedMessages, OfAnotherAssertionLeadNowhere) {
   EXPECT_FALSE(places("distributed/utils.py", "ensure_divisibility", "7 is not divisible by 2").empty());
 }
 
+// The words of a rule's message stand in longer ones of other places, too: those are another assertion's.
+TEST(PrintedMessages, ThatSayMoreThanTheWordsOfARuleLeadElsewhere) {
+  const auto rule = [](const char* text) { return rules_told(places_of(read_message(text))); };
+  EXPECT_EQ(rule("AssertionError: 20 is not divisible by 8"), "PL003 PL004 PL009");
+  EXPECT_EQ(rule("[2026-11-27 TP0] AssertionError: 20 is not divisible by 8\nKilled"), "PL003 PL004 PL009");
+  EXPECT_EQ(rule("AssertionError: 20 is not\ndivisible by 8"), "PL003 PL004 PL009");
+  EXPECT_EQ(rule("20 is not divisible by 8"), "PL003 PL004 PL009");
+  EXPECT_EQ(rule("AssertionError: apply_cp_reindex: global token count 7 is not divisible by cp_size=2"), "-");
+  EXPECT_EQ(rule("apply_cp_reindex: global token count 7 is not divisible by 2"), "-");
+  EXPECT_EQ(rule("AssertionError: 7 is not divisible by cp_size 2"), "-");
+  EXPECT_EQ(rule("AssertionError: Hidden size mismatch"), "MO011");
+  EXPECT_EQ(rule("AssertionError: Hidden size mismatch\n[rank0] shutting down"), "MO011");
+  EXPECT_EQ(rule("AssertionError: Hidden size mismatch w1"), "-");
+  EXPECT_EQ(rule("AssertionError: Hidden size mismatch between a, w1 and w2"), "-");
+}
+
 using Row = std::tuple<std::string_view, std::string_view, std::string_view, std::string>;
 
 TEST(PrintedMessages, MeetEveryLateMessageThatIsKnown) {

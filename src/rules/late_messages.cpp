@@ -23,7 +23,8 @@ constexpr LateMessage kTable[] = {
     {"missing port in address", "ValueError", "", "", {"ND004"}},
     {"is not divisible by weight quantization", "", "", "", {"QN002", "QN001"}},
     {"", "AssertionError", "make_local_attention_virtual_batches", "", {"LC004"}},
-    {"is not divisible by", "AssertionError", "", "", {"PL003", "PL004", "PL009"}, false, true},
+    {"attn_chunk_size", "AssertionError", "", "", {"LC004"}},
+    {"is not divisible by", "AssertionError", "", "", {"PL003", "PL004", "PL009"}, false, true, true},
     {"", "AssertionError", "ensure_divisibility", "", {"PL003", "PL004", "PL009"}},
     {"", "AssertionError", "divide", "", {"PL003", "PL004", "PL009"}},
     {"input size is not aligned with the quantized", "", "", "", {"QN014"}},
@@ -279,7 +280,7 @@ constexpr LateMessage kTable[] = {
     {"no module named modelopt", "", "", "", {"QN017"}},
     {"no module named deep_gemm", "", "", "deepseek_v4.py", {"MC013"}},
     {"no module named tilelang", "", "", "", {"MC013"}},
-    {"hidden size mismatch", "AssertionError", "", "", {"MO011"}},
+    {"hidden size mismatch", "AssertionError", "", "", {"MO011"}, false, false, true},
     // Graphs. What stands behind the colon is the cause, and comes first where it is known.
     {"capture cuda graph failed", "", "", "", {"GR006"}},
     {"capture xpu graph failed", "", "", "", {"GR006"}},

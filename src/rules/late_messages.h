@@ -20,6 +20,7 @@ struct LateMessage {
   std::array<std::string_view, 15> rules;  // likeliest first
   bool bare = false;                       // the exception has no words of its own
   bool alone = false;                      // beside a traceback its function tells
+  bool whole = false;                      // nothing else is said, numbers around the words apart
 };
 
 std::span<const LateMessage> late_messages();

@@ -350,6 +350,20 @@ bool stands_in(const PastedMessage& m, std::string_view function, std::string_vi
 
 using Places = std::vector<MessagePlace>;
 
+// Whether the words are all that is said, but for a number before and behind them: the same few stand in longer
+// messages of other places. Log lines may follow, and a terminal may have wrapped the words.
+bool says_only(const PastedMessage& m, std::string_view marker) {
+  const auto only = [&](std::string_view said) {
+    const std::string words = words_of(said);
+    const auto at = words.find(marker);
+    if (at == std::string::npos) return false;
+    const auto is_number = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0 || c == ' '; };
+    return std::all_of(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(at), is_number) &&
+           std::all_of(words.begin() + static_cast<std::ptrdiff_t>(at + marker.size()), words.end(), is_number);
+  };
+  return only(m.said_line) || only(m.said);
+}
+
 bool takes(const PastedMessage& m, std::string_view kind) {
   return m.exception.empty() || kind.empty() || kind == m.exception;
 }
@@ -371,6 +385,7 @@ Places late_places(const PastedMessage& m) {
     if (!takes(m, row.kind) || !stands_in(m, row.function, row.file)) continue;
     if (!row.words.empty() && !holds(m.words, row.words)) continue;
     if ((row.bare && !m.said.empty()) || (row.alone && !m.functions.empty())) continue;
+    if (row.whole && !says_only(m, row.words)) continue;
     if (row.words.empty() && !row.kind.empty() && m.exception.empty()) continue;  // a traceback without its end
     MessagePlace place{.marker = row.words, .kind = row.kind, .function = row.function};
     for (const std::string_view id : row.rules) {
@@ -443,6 +458,7 @@ PastedMessage read_message(std::string_view pasted) {
       const auto end = line.find(exception) + exception.size();
       said = line.substr(line[std::min(end, line.size() - 1)] == ':' ? end + 1 : end);
       behind = text;
+      out.said_line = said;
       out.exception = std::move(exception);
     }
     out.is_parsers = out.is_parsers || is_argument_frame(line);

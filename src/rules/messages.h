@@ -17,6 +17,7 @@ namespace preflight::rules {
 struct PastedMessage {
   std::string exception;               // "" where the text names none
   std::string said;                    // what follows the last exception's name, or all of it where none is named
+  std::string said_line;               // of it what stands on the same line
   std::vector<std::string> functions;  // of a traceback, innermost last
   std::vector<std::string> files;      // of the same frames, as they are named there
   std::vector<std::string> options;    // --names in the text, in order
