@@ -90,6 +90,8 @@ def remedies_of(program, release):
 
 def main():
     words, table = sys.argv[1:], None
+    if len(words) < 2 or "--help" in words:
+        sys.exit(__doc__)
     if "--table" in words:
         at = words.index("--table")
         table = pathlib.Path(words[at + 1])
