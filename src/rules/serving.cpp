@@ -29,7 +29,14 @@ std::optional<Finding> ascend_sampling(const LaunchFacts& f) {
 }
 
 std::optional<Finding> grammar_package(const LaunchFacts& f) {
-  if (!f.options().environment_notes || !f.is(Field::grammar_backend, "xgrammar")) return std::nullopt;
+  if (!f.options().environment_notes) return std::nullopt;
+  // Since 0.5.16 the parsers of tool calls import it, and the server's modules these.
+  if (f.since(16)) {
+    return Finding{.message = fmt::format("xgrammar is a package of its own, which every server of {} imports",
+                                          f.release().text()),
+                   .remedies = {in_words("install xgrammar")}};
+  }
+  if (!f.is(Field::grammar_backend, "xgrammar")) return std::nullopt;
   return Finding{.message = "grammar backend xgrammar is a package of its own"};
 }
 
@@ -120,6 +127,7 @@ std::optional<Finding> experts_on_second_backend(const LaunchFacts& f) {
 }
 
 bool caches_prefixes(const LaunchFacts& f) { return f.radix_cache(); }
+bool on_intel(const LaunchFacts& f) { return f.is(Field::device, "xpu"); }  // other installations bring it
 // The storage is opened once the host's pool is built; before 0.5.23 that ends with SA005 where the cache is not MLA's.
 bool opens_storage(const LaunchFacts& f) {
   return f.on(Field::enable_hierarchical_cache) && (f.since(23) || (f.has_model() && f.model().is_mla()));
@@ -154,6 +162,7 @@ constexpr std::array kPackages = {
     Package{Field::hicache_storage_backend, "tensorcast", "--hicache-storage-backend tensorcast", "tensorcast",
             opens_storage},
     Package{Field::use_ray, "", "--use-ray", "ray"},
+    Package{Field::enable_ssl_refresh, "", "--enable-ssl-refresh", "watchfiles", on_intel},
     Package{Field::enable_trace, "", "--enable-trace", "opentelemetry-sdk"},
     Package{Field::kt_weight_path, "", "--kt-weight-path", "kt_kernel", serves_experts}};
 
@@ -252,10 +261,11 @@ const Rule kRules[] = {
      .severity = Severity::kInfo,
      .field = Field::grammar_backend,
      .summary = "xgrammar is not among the dependencies of an XPU installation",
-     .why = "ModuleNotFoundError when the scheduler starts, if it is not installed. Reported only when notes about the "
+     .why = "ModuleNotFoundError, if it is not installed: when the scheduler starts, and since 0.5.16 as soon as the "
+            "server's modules are imported, whatever the grammar backend. Reported only when notes about the "
             "environment are asked for.",
-     .remedies = {words("install xgrammar"), give("--grammar-backend", "none")},
-     .source = "sglang/srt/constrained",
+     .remedies = {words("install xgrammar"), both(give("--grammar-backend", "none"), words("before 0.5.16"))},
+     .source = "sglang/srt/constrained; sglang/srt/function_call/inkling_detector.py",
      .device = "xpu",
      .need = RuleNeed::kNothing,
      .check = grammar_package,
@@ -465,7 +475,7 @@ const Rule kRules[] = {
          "installed.",
      .fix = "drop the option, or install the package",
      .source = "sglang/srt/mem_cache/storage (each backend's module), utils/hf_transformers/tokenizer.py, "
-               "observability/trace.py, layers/moe/kt_ep_wrapper.py, sglang/launch_server.py",
+               "observability/trace.py, layers/moe/kt_ep_wrapper.py, entrypoints/ssl_utils.py, sglang/launch_server.py",
      .need = RuleNeed::kNothing,
      .check = package_of_its_own,
      .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --enable-lmcache"},
