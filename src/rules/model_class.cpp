@@ -82,6 +82,15 @@ std::optional<Finding> class_not_imported(const LaunchFacts& f) {
       .remedies = {with_release(v0_5(15, 1).text())}};
 }
 
+// Inkling's modules import kernels for NVIDIA GPUs as they are read, whatever the device.
+std::optional<Finding> class_of_foreign_packages(const LaunchFacts& f) {
+  if (f.is(Field::model_impl, "transformers") || f.is(Field::model_impl, "mindspore")) return std::nullopt;
+  const std::string_view name = own_architecture(f);
+  if (name != "InklingForConditionalGeneration" && name != "InklingForConditionalGenerationMTP") return std::nullopt;
+  return Finding{.message = fmt::format("SGLang {} cannot import {} without {}", f.release().text(), name,
+                                        f.before(18) ? "the package helion" : "NVIDIA's CUTLASS package")};
+}
+
 // Classes whose forward takes what another stage hands on, and that assert against stages nonetheless.
 constexpr std::array<std::string_view, 4> kAssertOneStage = {
     "SDARForCausalLM", "SDARMoeForCausalLM", "NanbeigeForCausalLM", "InternS2MobiusForConditionalGeneration"};
@@ -488,6 +497,21 @@ const Rule kRules[] = {
      .device = "xpu",
      .check = encoder_of_transformers,
      .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --attention-backend intel_xpu"}}}},
+    {.id = "MC015",
+     .severity = Severity::kWarning,
+     .certainty = Certainty::kLikely,
+     .field = Field::model_path,
+     .summary = "a class that is imported with packages for NVIDIA GPUs",
+     .why = "Up to 0.5.17 its experts import helion, since 0.5.18 its attention nvidia-cutlass-dsl and quack, which "
+            "SGLang for Intel GPUs does not install. The class is passed over when the server starts: transformers' "
+            "class stands in for it, or ValueError.",
+     .fix = "another model: no option helps",
+     .source = "sglang/srt/models/inkling_common: moe.py, attn.py; sglang/kernels/ops/attention/flash_attn/cute; "
+               "sglang/srt/models/registry.py",
+     .device = "xpu",
+     .since = v0_5(16),
+     .check = class_of_foreign_packages,
+     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu"}}}},
     {.id = "MD020",
      .severity = Severity::kWarning,
      .certainty = Certainty::kLikely,
