@@ -37,6 +37,14 @@ namespace {
 // Where a launch with the model path "none" or "dummy" stops resolving.
 constexpr std::string_view kDummyModelEndsHere = "dummy model ends here";
 
+// What prepare_server_args does to the parsed arguments before there are ServerArgs.
+constexpr PipelineStep kParsed[] = {
+    {.name = "_apply_fuseep_mode_env_compat",
+     .run = apply_fuseep_mode_env_compat,
+     .since = v0_5(16),
+     .until = v0_5(18)},
+};
+
 constexpr PipelineStep kPostInit[] = {
     {.name = "maybe_download_model_for_runai", .run = maybe_download_model_for_runai},
     {.name = "handle_load_balance_method", .run = handle_load_balance_method},
@@ -339,6 +347,7 @@ bool walk(std::vector<Unresolved> launches, std::string_view until, std::vector<
   assert(std::ranges::all_of(out, [&](const Launch& launch) { return launch.release() == release; }));
   Walkers walkers;
   for (Resolution& r : resolutions) walkers.push_back(&r);
+  if (run(kParsed, Stage::kParse, walkers, until)) return true;
   if (run(pipeline(release), Stage::kResolve, walkers, until)) return true;
   if (run(check_pipeline(release), Stage::kCheck, walkers, until)) return true;
   for (Resolution* r : walkers) {

@@ -1,5 +1,7 @@
 // All-to-all backends of expert parallelism, in releases that declare. Upstream: arg_groups/moe_hook.py
 // (handle_a2a_moe) and its passes in overrides.py. Tested by tests/resolve_parallel_test.cpp.
+#include <algorithm>
+
 #include "src/base/ascii_case.h"
 #include "src/facts/fp4_experts.h"
 #include "src/resolve/parallel/moe.h"
@@ -278,7 +280,34 @@ void use_pplx(Resolution& r) {
   }
 }
 
+bool is_fuse_mode(std::int64_t mode) { return mode == 1 || mode == 2; }
+
 }  // namespace
+
+void apply_fuseep_mode_env_compat(Resolution& r) {
+  constexpr const char* kFunction = "_apply_fuseep_mode_env_compat";
+  constexpr std::string_view kOption = "--fuseep-mode";
+  if (r.env_text("SGLANG_NPU_FUSED_MOE_MODE") == nullptr) return;
+  // The option is looked for as it is spelled out: an abbreviation of it gives way to the variable.
+  const bool given = std::ranges::any_of(r.launch().args.argv, [&](std::string_view word) {
+    return word.starts_with(kOption) && (word.size() == kOption.size() || word[kOption.size()] == '=');
+  });
+  if (given) return;
+  const std::int64_t mode = r.env_int("SGLANG_NPU_FUSED_MOE_MODE", 1);
+  if (!is_fuse_mode(mode)) {
+    r.refuse(RF::kOther, "ValueError", kFunction, "SGLANG_NPU_FUSED_MOE_MODE is neither 1 nor 2");
+  }
+  r.warn(kFunction, "SGLANG_NPU_FUSED_MOE_MODE is deprecated; --fuseep-mode stands for it");
+  r.set_silently(Field::fuseep_mode, mode);
+}
+
+void check_ascend_fuse_mode(Resolution& r) {
+  const std::int64_t mode = r.env_int("SGLANG_NPU_FUSED_MOE_MODE", 1);
+  if (!is_fuse_mode(mode)) refuse(r, "SGLANG_NPU_FUSED_MOE_MODE is neither 1 nor 2");
+  if (mode == 2) {
+    r.require(r.is(Field::quantization, "modelslim"), kStep, "SGLANG_NPU_FUSED_MOE_MODE=2 needs modelslim");
+  }
+}
 
 void handle_a2a_moe(Resolution& r) {
   if (r.before(v0_5(15))) {
@@ -297,6 +326,7 @@ void handle_a2a_moe(Resolution& r) {
   if (backend == "flashinfer_megamoe") use_flashinfer_mega_moe(r);
   if (backend == "deepep") use_deepep(r);
   if (backend == "mooncake" || backend == "nixl" || backend == "ascend_fuseep") note_width(r);
+  if (backend == "ascend_fuseep" && r.before(v0_5(16))) check_ascend_fuse_mode(r);
   if (backend == "deepep_v2") use_deepep_v2(r);
   if (backend == "ascend_tp") r.declare(kSource, {{Field::moe_a2a_backend, "none"}});
   if (backend == "flashinfer") use_flashinfer(r);

@@ -45,11 +45,7 @@ void use_deepep(Resolution& r) {
 
 void use_ascend(Resolution& r) {
   span_tp(r);
-  const std::int64_t mode = r.env_int("SGLANG_NPU_FUSED_MOE_MODE", 1);
-  if (mode != 1 && mode != 2) r.refuse(RF::kOther, "ValueError", kStep, "SGLANG_NPU_FUSED_MOE_MODE is neither 1 nor 2");
-  if (mode == 2) {
-    r.require(r.is(Field::quantization, "modelslim"), kStep, "SGLANG_NPU_FUSED_MOE_MODE=2 needs modelslim");
-  }
+  check_ascend_fuse_mode(r);
 }
 
 void use_flashinfer(Resolution& r) {
