@@ -50,13 +50,12 @@ std::int64_t heads_or_zero(const HfConfigPtr& config) {
   return optional_int(config, "num_attention_heads").value_or(0);
 }
 
-// int(factor * length) of a length that is a text: so many times its digits.
+// int(factor * length) where one of the two is a text: so many times its digits.
 std::int64_t repeated_length(const std::string& digits, const Value& factor, const char* key) {
   constexpr std::string_view kFunction = "get_context_length";
   constexpr std::int64_t kMostTimes = 20;  // of one digit; what is longer is no length
   if (!factor.is_int() && !factor.is_bool()) {
-    raise(RF::kOther, "TypeError", kFunction,
-          fmt::format("{} is a text, and the factor of rope_scaling is a fraction", key));
+    raise(RF::kOther, "TypeError", kFunction, fmt::format("{} is a text, which is multiplied by no whole number", key));
   }
   std::string text;
   for (auto times = std::clamp<std::int64_t>(factor.as_int(), 0, kMostTimes); times > 0; --times) text += digits;
@@ -74,19 +73,18 @@ std::int64_t stored_context_length(const HfConfigPtr& text) {
     const Value* type = rope.find("rope_type");
     const bool is_in_length =
         rope.find("original_max_position_embeddings") != nullptr || (type != nullptr && *type == Value("llama3"));
-    if (given != nullptr && !is_in_length) {
-      if (!given->is_number())
-        raise(RF::kOther, "TypeError", "get_context_length", "the factor of rope_scaling is not a number");
-      factor = *given;
-    }
+    if (given != nullptr && !is_in_length) factor = *given;
   }
   for (const char* key :
        {"max_sequence_length", "seq_length", "max_seq_len", "model_max_length", "max_position_embeddings"}) {
     const Value value = text->get(key);
     if (value.is_none()) continue;
     if (value.is_string()) return repeated_length(value.as_string(), factor, key);
-    if (!value.is_number())
-      raise(RF::kOther, "TypeError", "get_context_length", fmt::format("{} is not a number", key));
+    if (factor.is_string() && value.is_number()) return repeated_length(factor.as_string(), value, "factor");
+    if (!value.is_number() || !factor.is_number()) {
+      raise(RF::kOther, "TypeError", "get_context_length",
+            fmt::format("{} or the factor of rope_scaling is not a number", key));
+    }
     return integer::bounded_whole(factor.as_number() * value.as_number());
   }
   return 2048;

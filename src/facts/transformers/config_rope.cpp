@@ -179,7 +179,12 @@ void validate_even_head(const HfConfigPtr& self, const Value& rope, std::string_
 void validate_rope(const HfConfigPtr& self, std::string_view function) {
   const ConfigClass* c = self->config_class();
   Value rope = self->get("rope_parameters");
-  if (!rope.truthy() || !rope.is_dict() || c == nullptr) return;
+  if (!rope.truthy() || c == nullptr) return;
+  const auto require_mapping = [&](const Value& one) {
+    if (!one.is_dict())
+      rule_error("AttributeError", function, fmt::format("{} in place of rope_parameters", one.repr()));
+  };
+  require_mapping(rope);
   const Release release = c->tables->release();
   const auto keys = nested_keys(release, self, rope);
   std::vector<Value> sets;
@@ -193,7 +198,8 @@ void validate_rope(const HfConfigPtr& self, std::string_view function) {
   if (keys.empty()) sets.push_back(rope = with_type(rope));
   self->set("rope_parameters", rope);
   for (const auto& named : sets) {
-    if (!named.is_dict()) continue;
+    if (named.is_none() && release >= kEvenHeads) continue;  // a kind of layer that is not rotated
+    require_mapping(named);
     const Value type = field(named, "rope_type");
     if (type == Value("linear") || type == Value("dynamic")) require_keys(named, {"factor"}, function);
     if (type == Value("yarn")) validate_yarn(self, named, function);
