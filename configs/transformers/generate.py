@@ -279,6 +279,8 @@ class Reader:
                 return ["m", f.attr, v(f.value), *map(v, n.args)]
             if f.attr in METHODS and f.attr == "update" and not n.args:
                 return ["m", f.attr, v(f.value), self.arguments(n)]
+        if isinstance(f, ast.Attribute) and f.attr == "from_dict" and len(n.args) == 1 and not n.keywords and self.factory(f.value):
+            return ["new", self.factory(f.value), v(n.args[0])]
         if isinstance(f, ast.Name) and f.id == "deepcopy":
             return ["call", "copy", *map(v, n.args)]
         if isinstance(f, ast.Name) and f.id == "_first_not_none":
@@ -305,7 +307,9 @@ class Reader:
             if isinstance(found, (staticmethod, classmethod)):
                 found = found.__func__
             if isinstance(found, types.FunctionType):
-                return self.add_function(found, f"{self.names[self.cls]}.{f.attr}", kind)
+                owner = next(c for c in self.cls.__mro__ if f.attr in vars(c))  # of a mixin, one for all that have it
+                key = self.names[self.cls] if owner in self.names else owner.__name__
+                return self.add_function(found, f"{key}.{f.attr}", kind)
         return None
 
     def add_function(self, found, key, kind="function"):
@@ -370,6 +374,8 @@ class Reader:
     # Statements ---------------------------------------------------------------------------------------------------
     def rules(self, body, report):
         out = []
+        if isinstance(body[-1] if body else None, ast.Raise) and all(builds_text(s) for s in body[:-1]):
+            body = body[-1:]
         for s in body:
             try:
                 out += self.rule(s, report)
@@ -390,6 +396,10 @@ class Reader:
                 return []
             return self.assign(s.target, self.value(s.value))
         if isinstance(s, ast.Assign):
+            if ast.unparse(s.targets[0]) == f"(self.backbone_config, {self.kwargs})" and isinstance(s.value, ast.Call) \
+                    and ast.unparse(s.value.func) == "consolidate_backbone_kwargs_to_config":
+                named = [k for k in s.value.keywords if k.arg is not None]  # the others are the constructor's own
+                return [["backbone", self.arguments(ast.Call(s.value.func, [], named))]]
             if len(s.targets) == 1 and isinstance(s.targets[0], ast.Tuple):
                 names = s.targets[0].elts
                 out = [["$", "_t", self.value(s.value)]]
@@ -428,8 +438,6 @@ class Reader:
                 return []
             if isinstance(s.value, ast.Call):
                 text = ast.unparse(s.value.func)
-                if text in ("self.set_output_features_output_indices", "self._validate_hy_v4"):
-                    return []  # vision backbones and checks
                 if text.startswith("super().validate_"):
                     return [["validate", text.split(".")[1]]]
                 if text in ("super().__post_init__", "super().__init__"):
@@ -465,6 +473,12 @@ class Reader:
         if isinstance(target, ast.Subscript):
             return [["item", self.value(target.value), self.value(target.slice), value]]
         raise Unsupported(ast.unparse(target))
+
+
+def builds_text(s):
+    """A statement in front of a raise that only makes its message."""
+    targets = s.targets if isinstance(s, ast.Assign) else [s.target] if isinstance(s, ast.AugAssign) else [None]
+    return all(isinstance(t, ast.Name) for t in targets)
 
 
 def parse_function(cls, name):

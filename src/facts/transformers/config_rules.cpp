@@ -6,7 +6,7 @@
 // ["own", function, arguments].
 // Rules: ["=", attribute, value], ["$", local, value], ["?", condition, rules, rules],
 // ["each", names, list, rules], ["item", container, key, value], ["super"|"superinit", arguments],
-// ["raise", exception], ["return", value].
+// ["backbone", arguments], ["raise", exception], ["return", value].
 // Tested by tests/facts_model_test.cpp.
 #include "src/facts/transformers/config_rules.h"
 
@@ -141,6 +141,57 @@ void next_class(RuleFrame& f, const Value::List& p) {
   f.kwargs = convert_rope(base, f.self, std::move(arguments), f.function);
 }
 
+// The configuration object of a backbone that is given as a dict, by a name of timm's, or not at all.
+Attribute backbone_of(RuleFrame& f, const Arguments& given, const Attribute& name, const Attribute& settings) {
+  const auto made = [&](const Attribute& model_type, const Attribute& arguments) -> Attribute {
+    const std::string key = python_str(attribute_value(model_type));
+    const ConfigClass* found = f.tables.type(key);
+    if (found == nullptr) rule_error("KeyError", f.function, fmt::format("model type {} is unknown", key));
+    Value dict = attribute_value(arguments);
+    return construct(*found, to_arguments(f, Value::list({"c", dict.is_none() ? Value::dict({}) : dict})), f.function);
+  };
+  const auto part = [&](std::string_view key) {
+    const Attribute* found = rules::find(given, key);
+    return found == nullptr ? Attribute(Value()) : *found;
+  };
+  const auto is_none = [](const Attribute& a) {
+    return std::holds_alternative<Value>(a) && std::get<Value>(a).is_none();
+  };
+  const Attribute config = part("backbone_config");
+  if (is_none(config) && !is_none(name)) {
+    // A name that is a repository of the hub's is read there; timm's own names are none.
+    return made(Value("timm_backbone"), attribute_value(settings).with("backbone", attribute_value(name)));
+  }
+  if (is_none(config) && !is_none(part("default_config_type"))) {
+    return made(part("default_config_type"), part("default_config_kwargs"));
+  }
+  const auto* dict = std::get_if<Value>(&config);
+  if (dict == nullptr || !dict->is_dict()) return config;
+  const Value* model_type = dict->find("model_type");
+  return made(model_type == nullptr ? Value() : *model_type, config);
+}
+
+// What transformers' consolidate_backbone_kwargs_to_config() makes of the arguments for a vision model's backbone.
+void set_backbone(RuleFrame& f, const Value::List& p) {
+  const Arguments given = to_arguments(f, p[1]);
+  const auto taken = [&](std::string_view key, Attribute fallback) {
+    if (const Attribute* found = rules::find(f.kwargs, key)) fallback = *found;
+    drop(f.kwargs, key);
+    return fallback;
+  };
+  const Attribute* by_default = rules::find(given, "default_backbone");
+  const bool timm = attribute_truthy(taken("use_timm_backbone", Value(true)));
+  Attribute settings = taken("backbone_kwargs", Value::dict({}));
+  Attribute name = by_default == nullptr ? Attribute(Value()) : *by_default;
+  const Attribute* named = rules::find(f.kwargs, "backbone");
+  if (named != nullptr && !attribute_value(*named).is_none()) name = taken("backbone", Value());
+  drop(f.kwargs, "use_pretrained_backbone");
+  const Attribute* of_timm = rules::find(given, "timm_default_kwargs");
+  const bool usual = of_timm != nullptr && attribute_truthy(*of_timm);
+  if (usual && timm && !attribute_truthy(settings)) settings = *of_timm;
+  set_checked(f.self, "backbone_config", backbone_of(f, given, name, settings), f.function);
+}
+
 void choose_branch(RuleFrame& f, const Value::List& p) {
   const Value& branch = attribute_truthy(evaluate(f, p[1])) ? p[2] : p[3];
   const Value* outer = std::exchange(f.asked, &p[1]);
@@ -185,6 +236,7 @@ const std::unordered_map<std::string_view, Rule>& rule_kinds() {
       {"super", next_class},
       {"superinit", next_class},
       {"superrope", next_class},
+      {"backbone", set_backbone},
       {"warn", [](RuleFrame& f, const Value::List&) { note_class_warning(f.function); }},
       {"rope", [](RuleFrame& f, const Value::List&) { standardize_rope(f.tables.release(), f.self, f.function); }},
       {"validate",

@@ -163,6 +163,9 @@ Value compare(const RuleFrame& f, std::string_view op, const Attribute& a, const
   if (op == "!=" || op == "isnot") return op == "isnot" ? !x.identical(y) : x != y;
   if (op == "in") return contains(y, x);
   if (op == "notin") return !contains(y, x);
+  if (op == "<=" && x.is_list() && y.is_list()) {  // of sets: classes compare no lists
+    return std::ranges::all_of(x.as_list(), [&](const Value& item) { return contains(y, item); });
+  }
   if (!x.is_number() || !y.is_number()) {
     rule_error("TypeError", f.function, fmt::format("{} {} {} needs numbers", x.repr(), op, y.repr()));
   }
