@@ -139,6 +139,20 @@ TEST(LaunchView, AClassThatKeepsNoSchemeHasACacheOfTheModelsType) {
     EXPECT_EQ(cache_of(keeps_none), "bfloat16") << keeps_none;
 }
 
+// The class that stands for all of transformers' keeps it, whatever SGLang's own class of that name does.
+TEST(LaunchView, TheClassOfTransformersKeepsTheScheme) {
+  constexpr const char* kScheme = R"({"quant_algo":"FP8","kv_cache_scheme":{"num_bits":8,"type":"float"}})";
+  const std::pair<const char*, const char*> rows[] = {{"transformers", "fp8_e4m3"}, {"sglang", "bfloat16"}};
+  for (const auto& [impl, cache] : rows) {
+    const std::string words = std::string("--device xpu --model-impl ") + impl;
+    Launch launch = stored_as(accepted(v0_5(23), "qwen3-8b", words), "modelopt_fp8", kScheme);
+    ModelFacts facts = *launch.model;
+    facts.architectures = {"Starcoder2ForCausalLM"};
+    launch.model = std::make_shared<const ModelFacts>(std::move(facts));
+    EXPECT_EQ(LaunchView(launch).kv_dtype(), cache) << impl;
+  }
+}
+
 // gpt-oss names no type, which means float16 to SGLang, and a step of resolution then says bfloat16.
 TEST(LaunchView, TheWorkerComputesInTheTypeThatResolutionSays) {
   Launch launch =

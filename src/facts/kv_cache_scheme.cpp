@@ -108,8 +108,9 @@ bool compressed_tensors_wants_fp8(const Value& config) {
 
 }  // namespace
 
-bool checkpoint_wants_fp8_cache(const ModelFacts& model, Release release) {
-  if (!model.quantization || !model.quant_config.is_dict() || !keeps_scheme(model)) return false;
+bool checkpoint_wants_fp8_cache(const ModelFacts& model, Release release, bool by_transformers) {
+  if (!model.quantization || !model.quant_config.is_dict()) return false;
+  if (!by_transformers && !keeps_scheme(model)) return false;
   const std::string_view method = *model.quantization;
   const Value& config = model.quant_config;
   if (method == "modelopt" || method == "modelopt_fp8" || method == "modelopt_fp4" || method == "modelopt_mixed") {

@@ -9,6 +9,7 @@
 
 namespace preflight::facts {
 
-bool checkpoint_wants_fp8_cache(const ModelFacts& model, Release release);
+// `by_transformers`: --model-impl gives the class that stands for all of transformers', in place of SGLang's own.
+bool checkpoint_wants_fp8_cache(const ModelFacts& model, Release release, bool by_transformers);
 
 }  // namespace preflight::facts

@@ -160,7 +160,8 @@ std::string LaunchView::kv_dtype() const {
   if (!given_dtype.empty() && given_dtype != "auto") return std::string(given_dtype);
   if (!has_model()) return {};
   // ModelRunner's configure_kv_cache_dtype: an FP8 scheme of the checkpoint decides under `auto`.
-  return facts::checkpoint_wants_fp8_cache(model(), release()) ? "fp8_e4m3" : model_dtype();
+  const bool by_transformers = is(Field::model_impl, "transformers");
+  return facts::checkpoint_wants_fp8_cache(model(), release(), by_transformers) ? "fp8_e4m3" : model_dtype();
 }
 
 std::int64_t LaunchView::shared_dense_width() const {
