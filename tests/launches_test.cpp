@@ -588,6 +588,30 @@ TEST(Launches, AreOfTheReleaseThatTheirFileInstalls) {
   }
 }
 
+// The value is the one that the RUN sees; who builds it may give another.
+TEST(Launches, AreOfTheReleaseThatAnArgumentOfTheImageNames) {
+  const TemporaryDirectory dir;
+  const auto release = [&](const std::string& text, const std::vector<std::string>& options = {}) {
+    std::vector<std::string> words = {"launches", dir.file("Dockerfile", text), "--format", "json"};
+    words.insert(words.end(), options.begin(), options.end());
+    const Json all = Json::parse(run_tool(words).out, nullptr, false);
+    return all.is_array() && all.size() == 1 ? all[0]["release"] : Json("not one launch");
+  };
+  const std::string run = "RUN pip install --upgrade \\\n  \"sglang[all]==${SG}\" torch\n";
+  const std::string serve = R"(CMD ["python3", "-m", "sglang.launch_server", "--model-path", "Qwen/Qwen3-8B"])";
+  const std::string from = "FROM intel/base:1\n";
+  EXPECT_EQ(release(from + "ARG SG=0.5.19\n" + run + serve), "0.5.19");
+  EXPECT_EQ(release(from + "ENV SG=0.5.18\nRUN pip install sglang==$SG\n" + serve), "0.5.18");
+  EXPECT_EQ(release(from + "ARG SG=0.5.19\n" + run + serve, {"--set", "SG=0.5.20"}), "0.5.20");
+  EXPECT_EQ(release("ARG SG=0.5.17\n" + from + "ARG SG\n" + run + serve), "0.5.17");
+  // Behind FROM an argument that stands in front of it is not seen; without a value nothing is known.
+  EXPECT_EQ(release("ARG SG=0.5.17\n" + from + run + serve), nullptr);
+  EXPECT_EQ(release(from + "ARG SG\n" + run + serve), nullptr);
+  EXPECT_EQ(release(from + "ARG SG=0.5.19\n" + run + "ARG SG=0.5.20\n" + run + serve), nullptr);
+  const std::string other = "RUN pip install \"other==${SG}\" sglang-router==0.5.12\n";
+  EXPECT_EQ(release(from + "ARG SG=0.5.19\n" + other + serve), nullptr);
+}
+
 // What prints its options starts nothing.
 TEST(Launches, OfHelpAreNone) {
   const TemporaryDirectory dir;

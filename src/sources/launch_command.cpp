@@ -13,6 +13,7 @@
 #include "src/sources/launch_finder.h"
 #include "src/sources/mentions.h"
 #include "src/sources/readers/python_tokens.h"
+#include "src/sources/readers/dockerfile.h"
 #include "src/sources/readers/readers.h"
 #include "src/sources/started_command.h"
 
@@ -142,7 +143,8 @@ Result<std::vector<LaunchCommand>> read_all(const SourceText& source, FileKind k
     return tl::make_unexpected(nothing_found(text, kind, finder, why_none));
   }
   tell_others(text, kind, finder, found.back());
-  if (const std::string pin = pinned_release(text); !pin.empty()) take_pin(pin, kind, found);
+  std::string installs = kind == FileKind::kDockerfile ? installs_of(source) : std::string();
+  if (const std::string pin = pinned_release(installs.append(text)); !pin.empty()) take_pin(pin, kind, found);
   return found;
 }
 

@@ -13,6 +13,7 @@
 #include "src/sources/container_host.h"
 #include "src/sources/file_steps.h"
 #include "src/sources/image_tag.h"
+#include "src/sources/readers/dockerfile.h"
 #include "src/sources/readers/misspelt_keys.h"
 #include "src/sources/readers/readers.h"
 #include "src/sources/readers/docker_ignore.h"
@@ -543,8 +544,34 @@ void find_misspelt(std::string_view text, std::size_t begin, std::size_t behind,
   said->push_back({"SH007", fmt::format("{} is no instruction of a Dockerfile; did you mean {}?", word, meant), begin});
 }
 
-// The last stage; `said`: what is misspelt on the way.
-Result<Image> last_image(const SourceText& source, std::vector<ShellNote>* said = nullptr) {
+// What a RUN installs of SGLang, with the values that it sees.
+std::string with_values(std::string_view run, Image& image, const SourceText& source) {
+  std::string out;
+  for (std::size_t from = 0; from < run.size();) {
+    const std::size_t end = std::min(run.find_first_of(" \t\n", from), run.size());
+    const std::string word(run.substr(from, end - from));
+    out += word;
+    if (word.find("sglang") != word.npos && word.find('$') != word.npos) {
+      const ShellWord written{{word, std::vector<std::size_t>(word.size(), 0), {}}, 0, 0};
+      const auto read = interpolate(written, Interpolation::kCompose, source.text, source.given, image.known);
+      if (read && read->unknowns.empty()) {
+        out.replace(out.size() - word.size(), word.size(), read->text);
+        add_defaults(image.defaults, read->defaults);
+      }
+    }
+    out += run.substr(end, 1);
+    from = end + 1;
+  }
+  return out;
+}
+
+// What is met on the way to the last stage.
+struct OnTheWay {
+  std::vector<ShellNote> misspelt = {};
+  std::string installs = {};  // every RUN
+};
+
+Result<Image> last_image(const SourceText& source, OnTheWay* met = nullptr) {
   const std::string_view text = source.text;
   Image image;
   std::map<std::string, Image> stages;
@@ -564,7 +591,7 @@ Result<Image> last_image(const SourceText& source, std::vector<ShellNote>* said 
     const std::size_t rest_from = std::min(text.find_first_not_of(" \t", behind), end);
     const ShellText rest = instruction(text, rest_from, end);
     from = end + 1;
-    find_misspelt(text, begin, behind, word, said);
+    find_misspelt(text, begin, behind, word, met == nullptr ? nullptr : &met->misspelt);
     const bool copies = word == "COPY" || word == "ADD";
     if (copies || word == "RUN") {
       if (const auto marks = document_marks(rest.text); !marks.empty()) {
@@ -577,6 +604,7 @@ Result<Image> last_image(const SourceText& source, std::vector<ShellNote>* said 
     }
     if (copies) keep_copy(image, rest, source);
     if (word == "RUN") image.altered.emplace_back(text.substr(rest_from, std::min(from, text.size()) - rest_from));
+    if (word == "RUN" && met != nullptr) met->installs += with_values(image.altered.back(), image, source) + "\n";
     if (word == "SHELL") image.other_shell = rest.text.find("/sh\"") == std::string::npos;
     if (word == "WORKDIR") image.folder = image_path(image.folder, rest.text);
     if (word == "FROM") {
@@ -633,12 +661,17 @@ std::optional<ImageStart> image_start(const SourceText& dockerfile, std::size_t 
   return out;
 }
 
+std::string installs_of(const SourceText& dockerfile) {
+  OnTheWay met;
+  return last_image(dockerfile, &met) ? met.installs : std::string();
+}
+
 Result<bool> read_dockerfile(const SourceText& source, LaunchFinder& finder) {
-  std::vector<ShellNote> misspelt;
-  auto image = last_image(source, &misspelt);
+  OnTheWay met;
+  auto image = last_image(source, &met);
   if (!image) return tl::make_unexpected(image.error());
   auto done = run_image(*image, source, finder);
-  for (const ShellNote& note : misspelt) finder.tell(note, 0, source.text.size());
+  for (const ShellNote& note : met.misspelt) finder.tell(note, 0, source.text.size());
   return done;
 }
 
