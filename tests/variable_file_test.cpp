@@ -44,6 +44,41 @@ TEST_F(VariableFiles, AreReadAsComposeDoes) {
   EXPECT_EQ(read.at("I").origin, std::vector<std::size_t>{7});
 }
 
+// Quotes hold line ends, and a colon parts as an equals sign does; Python's dotenv takes no colon.
+TEST_F(VariableFiles, AreReadWithTheirQuotesAndEscapes) {
+  const std::string text =
+      "A: m\nB=\"l1\nX=l2\" # c\nC=\"a\\tb\\d\\\\e\\$A\"\nD='it\\'s a\\b'\n  # E=0\nexport\nF=\"open\nG=2\n";
+  const auto read = variables_of(text, {}, 0);
+  EXPECT_EQ(read.at("A").text, "m");
+  EXPECT_EQ(read.at("B").text, "l1\nX=l2");
+  EXPECT_EQ(read.at("C").text, "a\tb\\d\\e$A");
+  EXPECT_EQ(read.at("D").text, "it's a\\b");
+  EXPECT_EQ(read.at("F").text, "open\nG=2\n");
+  EXPECT_EQ(read.size(), 5U);
+  EXPECT_EQ(variables_of("A: m\nB=1\n", {}, 0, Dotenv::kPython).count("A"), 0U);
+  EXPECT_EQ(variables_of("A: m\nB=1\n", {}, 0, Dotenv::kPython).at("B").text, "1");
+}
+
+TEST_F(VariableFiles, OfDockerAreWhatStandsThere) {
+  const auto read = raw_variables_of("A=\"x $B\" # c\n  B= y \r\n#C=1\nD\n=E\nexport F=1", 7);
+  ASSERT_EQ(read.size(), 3U);
+  EXPECT_EQ(read.at("A").text, "\"x $B\" # c");
+  EXPECT_EQ(read.at("B").text, " y ");
+  EXPECT_EQ(read.at("export F").text, "1");
+  EXPECT_EQ(read.at("B").origin, (std::vector<std::size_t>{7, 7, 7}));
+  write("raw.env", "MODEL='m'\n");
+  const auto launched = [&](const std::string& file) {
+    const auto all = read_launches("services:\n  a:\n    image: i\n    env_file: [" + file +
+                                       "]\n    command: [sh, -c, 'python3 -m sglang.launch_server --model-path "
+                                       "\"$$MODEL\"']\n",
+                                   {}, path("compose.yaml"));
+    return all ? all->front().argv.back() : all.error().text();
+  };
+  EXPECT_EQ(launched("{path: raw.env, format: raw}"), "'m'");
+  EXPECT_EQ(launched("{path: raw.env}"), "m");
+  EXPECT_EQ(launched("raw.env"), "m");
+}
+
 TEST_F(VariableFiles, OnlyWhatIsNamedIsOpened) {
   write("a.env", "A=1\n");
   write("long.env", std::string(600'000, 'x'));
@@ -105,12 +140,13 @@ TEST_F(VariableFiles, ADockerfileThatAServiceBuildsIsRead) {
 }
 
 TEST_F(VariableFiles, OfAQuadletAreRead) {
-  write("s.env", "SGLANG_A=1\n");
+  write("s.env", "SGLANG_A=1\nSGLANG_B='1'\n");  // podman takes the quotes, too
   const std::string quadlet =
       "[Container]\nImage=i\nExec=python -m sglang.launch_server --model-path m\nEnvironmentFile=s.env\n";
   const auto read = read_launches(quadlet, {}, path("s.container"));
   ASSERT_TRUE(read) << read.error().text();
   EXPECT_EQ(read->front().env.at("SGLANG_A"), "1");
+  EXPECT_EQ(read->front().env.at("SGLANG_B"), "'1'");
   EXPECT_TRUE(read->front().unknown.empty());
 }
 

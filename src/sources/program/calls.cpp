@@ -528,7 +528,7 @@ bool Follower::take_dotenv(const Arguments& a) {
   spend(kFileSteps);
   const auto file = a.values.empty() && a.more.empty() ? file_beside(source_.name, ".env") : std::nullopt;
   if (!file || file->find('$') != std::string::npos) return false;
-  for (const auto& [name, value] : variables_of(*file, {}, a.at)) {
+  for (const auto& [name, value] : variables_of(*file, {}, a.at, Dotenv::kPython)) {
     const auto has = [&, &name = name](const auto& all) { return all != nullptr && all->contains(name); };
     const bool set = std::ranges::any_of(environ_->now.pairs, [&, &name = name](const auto& pair) {
       return pair.first.known_text() && pair.first.text->text == name;

@@ -543,7 +543,9 @@ void ManifestReader::variable_file(const YamlNode& item, Values& env) {
       finder_.note({"SH002", fmt::format("env_file {} is not read: what it sets is not known", word.text), word.begin});
     return;
   }
-  for (auto& [name, value] : variables_of(*text, given_, word.begin)) env.insert_or_assign(name, value);
+  const bool raw = is_map(&item) && text_of(item, "format") == "raw";
+  for (auto& [name, value] : raw ? raw_variables_of(*text, word.begin) : variables_of(*text, given_, word.begin))
+    env.insert_or_assign(name, value);
 }
 
 constexpr std::string_view kSecret = "a secret";

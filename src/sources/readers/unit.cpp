@@ -355,7 +355,7 @@ class UnitReader {
     if (path.starts_with('-')) path.erase(0, 1);
     const auto text = in_container_ && here && !path.starts_with('/') ? file_beside(source_.name, path) : std::nullopt;
     if (text) {
-      for (auto& [name, one] : variables_of(*text, source_.given, first)) files_env.insert_or_assign(name, one);
+      for (auto& [name, one] : raw_variables_of(*text, first)) files_env.insert_or_assign(name, one);
       return;
     }
     if (!in_container_) overrides = written;
