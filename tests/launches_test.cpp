@@ -250,6 +250,35 @@ TEST(Launches, OfAUnitAreReadWithItsDropIns) {
   EXPECT_THAT(argv(dir.path()), Not(HasSubstr("--tp 1")));
 }
 
+// Drop-ins of all services, of a template, of the beginnings of a name and of the name itself: by their own names, and
+// of two with one name that of the nearest.
+TEST(Launches, OfAUnitAreReadWithTheDropInsOfItsKin) {
+  const TemporaryDirectory dir;
+  const auto argv = [&](const std::string& unit) {
+    std::string out;
+    const Json all = Json::parse(run_tool({"launches", dir.path() + "/" + unit, "--format", "json"}).out);
+    for (const Json& word : all.at(0).at("argv")) out += word.get<std::string>() + " ";
+    return out.substr(out.find("--tp"));
+  };
+  const auto drop_in = [&](const std::string& folder, const std::string& file, const std::string& value) {
+    std::filesystem::create_directories(dir.path() + "/" + folder);
+    dir.file(folder + "/" + file, "[Service]\nEnvironment=" + value + "\n");
+  };
+  const std::string unit =
+      "[Service]\nEnvironment=TP=1 DP=1 PP=1\nExecStart=" + kServe + "--tp $TP --dp $DP --pp $PP\n";
+  for (const char* name : {"sgl-fast-x.service", "sgl@a.service", "sgl@.service", "sglx.service"}) dir.file(name, unit);
+  drop_in("service.d", "10.conf", "DP=2");
+  drop_in("sgl-.service.d", "20.conf", "TP=2");
+  drop_in("sgl-fast-.service.d", "20.conf", "TP=4");
+  drop_in("sgl@.service.d", "05.conf", "DP=4 PP=4");
+  EXPECT_EQ(argv("sgl-fast-x.service"), "--tp 4 --dp 2 --pp 1 ");
+  EXPECT_EQ(argv("sgl@a.service"), "--tp 1 --dp 2 --pp 4 ");
+  EXPECT_EQ(argv("sgl@.service"), "--tp 1 --dp 2 --pp 4 ");
+  EXPECT_EQ(argv("sglx.service"), "--tp 1 --dp 2 --pp 1 ");
+  drop_in("sgl-fast-x.service.d", "20.conf", "TP=8");
+  EXPECT_EQ(argv("sgl-fast-x.service"), "--tp 8 --dp 2 --pp 1 ");
+}
+
 // An entry point that a Dockerfile copies from beside it is followed with CMD and ENV; one that a RUN writes to is not.
 TEST(Launches, OfAnImageAreReadWithTheScriptThatItCopies) {
   const TemporaryDirectory dir;

@@ -169,6 +169,13 @@ FileKind of_lines(std::string_view text) {
 
 }  // namespace
 
+bool is_of_supervisor(std::string_view text) {
+  const bool program =
+      has_line(text, "[program:") || has_line(text, "[fcgi-program:") || has_line(text, "[eventlistener:");
+  const bool parts = has_line(text, "[supervisord]") && has_line(text, "[include]");
+  return (program && text.find("command") != std::string_view::npos) || parts;
+}
+
 bool is_manifest(std::string_view text) {
   const bool objects = has_line(text, "apiVersion:") && has_line(text, "kind:");
   const bool workflow = has_line(text, "jobs:") && text.find("runs-on:") != std::string_view::npos;
@@ -235,10 +242,11 @@ FileKind kind_of(std::string_view text, std::string_view path) {
   if (name == "justfile" || name == "Justfile" || ends(".just")) return FileKind::kOther;
   if (name.starts_with("Jenkinsfile") || ends(".groovy") || name == "tox.ini" || name == "setup.cfg")
     return FileKind::kOther;
-  const bool supervised = has_line(text, "[program:") && has_line(text, "command");
-  if (supervised) return FileKind::kUnit;
+  if (is_of_supervisor(text)) return FileKind::kUnit;
   const bool unit = has_line(text, "[Service]") || has_line(text, "[Container]");
   if (unit && (has_line(text, "ExecStart=") || has_line(text, "Exec="))) return FileKind::kUnit;
+  if (has_line(text, "[Kube]") && has_line(text, "Yaml=")) return FileKind::kUnit;
+  if (has_line(text, "[watcher:")) return FileKind::kOther;
   const bool yaml = ends(".yaml") || ends(".yml");
   if ((yaml || ends(".tpl") || ends(".j2") || is_manifest(text)) && has_template(text) && !is_argo_workflow(text) &&
       !is_serving_runtime(text) && !is_swarm_stack(text) && !is_play(text))

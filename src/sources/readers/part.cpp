@@ -126,6 +126,8 @@ Result<bool> read_as(FileKind kind, const SourceText& source, LaunchFinder& find
       return read_notebook(source, finder);
     case FileKind::kOther:
       if (source.text.find("sglang") == std::string_view::npos) return true;
+      if (source.text.find("[watcher:") != std::string_view::npos)
+        return failure("files of circus are not read: give the command of the watcher, its cmd with its args");
       return failure(
           fmt::format("files like {} are not read: {}", base_name(source.name), what_to_give(base_name(source.name))));
     case FileKind::kShell:

@@ -74,6 +74,8 @@ struct ImageStart {
 };
 std::optional<ImageStart> image_start(const SourceText& dockerfile, std::size_t place);
 
+// True when `text` is a file of supervisor that holds programs, or names files that do.
+bool is_of_supervisor(std::string_view text);
 // True when `text` is a whole compose file or Kubernetes object rather than a script.
 bool is_manifest(std::string_view text);
 // The words of a JSON list of texts at `from` (a Dockerfile's exec form); nullopt where it is none.

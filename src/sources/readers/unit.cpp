@@ -5,6 +5,7 @@
 #include <charconv>
 #include <filesystem>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -144,43 +145,135 @@ void supervised_environment(const ShellText& value, Values& env) {
   for (const ShellWord& word : plain_words(plain)) assign(word, env);
 }
 
-// [program:NAME] of supervisor: no shell, and %(NAME)s is filled in by it.
-void read_supervised(const SourceText& source, LaunchFinder& finder) {
-  const std::string_view text = source.text;
-  RunContext context;
-  Values all;  // of [supervisord], for every program: its section may stand anywhere
-  std::vector<std::pair<ShellText, RunContext>> programs;
-  ShellText command;
-  bool daemon = false;
-  const auto start = [&] {
-    if (!command.text.empty()) programs.emplace_back(std::exchange(command, {}), std::move(context));
-    command = {};
-    context = {};
+// A file as Python's configparser reads it for supervisor: a key in small letters behind '=' or ':', a value that goes
+// on in lines which are indented deeper, comments from a '#' or a ';' on that begins a line or stands behind a blank.
+// What stands twice counts as it stands last.
+class IniFile {
+ public:
+  struct Section {
+    std::string name;
+    std::map<std::string, ShellText> values = {};
   };
-  for (std::size_t from = 0; from < text.size();) {
-    std::size_t end = std::min(text.find('\n', from), text.size());
-    while (end + 1 < text.size() && (text[end + 1] == ' ' || text[end + 1] == '\t'))  // goes on where it is indented
-      end = std::min(text.find('\n', end + 1), text.size());
-    ShellText line = piece(text, from, end);
-    from = end + 1;
-    if (line.text.starts_with('[')) {
-      start();
-      daemon = line.text.starts_with("[supervisord]");
-      if (line.text.starts_with("[program:")) context.name = line.text.substr(9, line.text.find(']') - 9);
+
+  IniFile(std::string_view text, LaunchFinder& finder) : text_(text), finder_(finder) {
+    for (std::size_t from = 0; from < text.size();) {
+      const std::size_t end = std::min(text.find('\n', from), text.size());
+      line(from, end);
+      from = end + 1;
     }
-    if (const auto comment = line.text.find(" ;"); comment != std::string::npos) line = slice(line, 0, comment);
-    const auto equals = line.text.find('=');
-    if (line.text.starts_with(';') || line.text.starts_with('#')) finder.account(line);
-    if (equals == std::string::npos || line.text[0] == ';' || line.text[0] == '#') continue;
-    const std::string key = line.text.substr(0, line.text.find_last_not_of(" \t", equals - 1) + 1);
-    const ShellText value = without_specifiers(tail(line, equals + 1), source.given, "supervisor");
-    if (key == "command" && !context.name.empty()) command = value;
-    if (key == "environment") supervised_environment(value, daemon ? all : context.env);
   }
-  start();
-  for (auto& [words, own] : programs) {
-    own.env.insert(all.begin(), all.end());
-    finder.words(plain_words(words), own);
+  [[nodiscard]] const std::vector<Section>& sections() const { return sections_; }
+
+ private:
+  [[nodiscard]] static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+  void line(std::size_t from, std::size_t end) {
+    const std::size_t first = std::min(text_.find_first_not_of(" \t\r", from), end);
+    std::size_t last = end;
+    for (std::size_t i = first; i < end && last == end; ++i) {
+      const bool begins = i == from || i == first || is_blank(text_[i - 1]);
+      if ((text_[i] == '#' || text_[i] == ';') && begins) last = i;
+    }
+    finder_.account(piece(text_, last, end));
+    while (last > first && is_blank(text_[last - 1])) --last;
+    if (first >= last) return;
+    const std::size_t indent = first - from;
+    if (value_ != nullptr && indent > indent_) return go_on(first, last);
+    indent_ = indent;
+    setting(first, last);
+  }
+
+  void go_on(std::size_t first, std::size_t last) {
+    append(*value_, {"\n", {first}, {}});
+    append(*value_, piece(text_, first, last));
+  }
+
+  void setting(std::size_t first, std::size_t last) {
+    const std::string_view line = text_.substr(first, last - first);
+    value_ = nullptr;
+    if (const auto close = line.find(']'); line.starts_with('[') && close != line.npos)
+      return begin(std::string(line.substr(1, close - 1)));
+    const auto sign = line.find_first_of("=:");
+    if (sign == line.npos || sign == 0 || sections_.empty()) return;
+    std::size_t behind = sign;
+    while (behind > 0 && is_blank(line[behind - 1])) --behind;
+    const std::size_t begins = std::min(text_.find_first_not_of(" \t\r", first + sign + 1), last);
+    value_ = &sections_[now_].values[ascii_lower(line.substr(0, behind))];
+    *value_ = piece(text_, begins, last);
+  }
+
+  void begin(std::string name) {
+    const auto known = std::ranges::find_if(sections_, [&](const Section& one) { return one.name == name; });
+    now_ = static_cast<std::size_t>(known - sections_.begin());
+    if (known == sections_.end()) sections_.push_back({std::move(name)});
+  }
+
+  std::string_view text_;
+  LaunchFinder& finder_;
+  std::vector<Section> sections_ = {};
+  std::size_t now_ = 0;         // among them
+  ShellText* value_ = nullptr;  // that the next line may go on with
+  std::size_t indent_ = 0;
+};
+
+// How many processes a program has, each with a number of its own; 0: not known, or more than are read one by one.
+int processes_of(const IniFile::Section& program, int& first) {
+  constexpr int kMost = 64;
+  int count = 1;
+  for (const auto& [key, into] : {std::pair{"numprocs", &count}, std::pair{"numprocs_start", &first}}) {
+    const auto value = program.values.find(key);
+    if (value == program.values.end()) continue;
+    const std::string& text = value->second.text;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *into);
+    if (error != std::errc() || end != text.data() + text.size()) return 0;
+  }
+  return count <= kMost ? count : 0;
+}
+
+// [program:NAME] of supervisor: no shell, and %(NAME)s is filled in by it.
+void run_supervised(const IniFile::Section& program, const std::string& name, const Values& all,
+                    const SourceText& source, LaunchFinder& finder) {
+  const auto command = program.values.find("command");
+  if (command == program.values.end()) return;
+  const bool numbered = command->second.text.find("%(process_num)") != std::string::npos;
+  int first = 0;
+  const int processes = processes_of(program, first);
+  for (int i = 0; i < (numbered ? std::max(processes, 1) : 1); ++i) {
+    Variables given = source.given;
+    given.try_emplace("%(program_name)s", name);
+    if (processes > 0) given.try_emplace("%(process_num)d", std::to_string(first + i));
+    if (processes > 0) given.try_emplace("%(process_num)02d", fmt::format("{:02}", first + i));
+    if (processes > 0) given.try_emplace("%(numprocs)d", std::to_string(processes));
+    RunContext context;
+    context.name = name;
+    if (numbered && processes > 1) context.when = fmt::format("as process {}", first + i);
+    if (const auto own = program.values.find("environment"); own != program.values.end())
+      supervised_environment(without_specifiers(own->second, given, "supervisor"), context.env);
+    context.env.insert(all.begin(), all.end());
+    finder.words(plain_words(without_specifiers(command->second, given, "supervisor")), context);
+  }
+}
+
+void read_supervised(const SourceText& source, LaunchFinder& finder) {
+  const IniFile file(source.text, finder);
+  Values all;  // of [supervisord], for every program
+  for (const IniFile::Section& section : file.sections()) {
+    const auto own = section.values.find("environment");
+    if (section.name == "supervisord" && own != section.values.end())
+      supervised_environment(without_specifiers(own->second, source.given, "supervisor"), all);
+  }
+  for (const IniFile::Section& section : file.sections()) {
+    const auto colon = section.name.find(':');
+    const std::string kind = section.name.substr(0, colon);
+    if (colon == std::string::npos || (kind != "program" && kind != "fcgi-program" && kind != "eventlistener"))
+      continue;
+    run_supervised(section, section.name.substr(colon + 1), all, source, finder);
+  }
+  for (const IniFile::Section& section : file.sections()) {
+    const auto files = section.values.find("files");
+    if (section.name != "include" || files == section.values.end() || finder.found_any()) continue;
+    finder.note({"SH004", fmt::format("supervisor reads the programs of {}: give those files", files->second.text),
+                 files->second.origin.empty() ? 0 : files->second.origin.front()});
   }
 }
 
@@ -268,6 +361,7 @@ class UnitReader {
   std::vector<Start> starts = {};
   std::vector<Start> replaced = {};
   bool container = false;                          // a quadlet
+  bool oneshot = false;                            // Type=: it may start several commands, one after another
   std::optional<ShellText> entrypoint = {};        // of its container
   std::vector<ShellWord> podman_options = {};      // PodmanArgs=, at the end of those of its `podman run`
   std::optional<std::size_t> host_variables = {};  // where EnvironmentHost= asks for them
@@ -327,6 +421,8 @@ class UnitReader {
       podman_options.insert(podman_options.end(), options.begin(), options.end());
     } else if (in_container_ && key == "EnvironmentHost") {
       host_variables = is_yes(value.text) ? std::optional(line.origin.front()) : std::nullopt;
+    } else if (in_service_ && key == "Type") {
+      oneshot = value.text == "oneshot";
     } else if (key == "Image") {
       context.image = value.text;
     } else if (key == "Description") {
@@ -369,27 +465,57 @@ class UnitReader {
   bool in_service_ = false;
 };
 
+namespace fs = std::filesystem;
+
+// Folders of drop-ins of a unit, those that win last: of all services, of the template that it is an instance of, of
+// the beginnings of its name that end with a dash, and of its own.
+std::vector<fs::path> drop_in_folders(const fs::path& unit) {
+  const std::string kind = unit.extension().string();
+  const std::string stem = unit.stem().string();
+  std::vector<std::string> names = {kind.substr(1)};
+  for (auto dash = stem.find('-'); dash != std::string::npos; dash = stem.find('-', dash + 1)) {
+    if (dash > 0 && dash + 1 < stem.size()) names.push_back(stem.substr(0, dash + 1) + kind);
+  }
+  const auto at = stem.find('@');
+  if (at != std::string::npos && at + 1 < stem.size()) names.push_back(stem.substr(0, at + 1) + kind);
+  names.push_back(stem + kind);
+  std::vector<fs::path> out;
+  for (const std::string& name : names) out.push_back(unit.parent_path() / (name + ".d"));
+  return out;
+}
+
 // The unit's own file, then its drop-ins in the order in which systemd applies them: names, then texts. What is read
 // is one of them.
 std::vector<std::pair<std::string, std::string>> unit_files(std::string_view name) {
-  namespace fs = std::filesystem;
   std::vector<std::pair<std::string, std::string>> out;
   const fs::path file(name);
   std::error_code error;
   const bool drop_in = file.extension() == ".conf" && file.parent_path().extension() == ".d";
   const fs::path unit = drop_in ? file.parent_path().parent_path() / file.parent_path().stem() : file;
   if (name.empty() || unit.extension().empty()) return out;
-  const fs::path folder = unit.string() + ".d";
-  std::vector<fs::path> parts;
-  for (auto it = fs::directory_iterator(folder, error); !error && it != fs::directory_iterator(); it.increment(error)) {
-    if (it->path().extension() == ".conf" && parts.size() < 64) parts.push_back(it->path());
+  std::map<std::string, fs::path> parts;  // by their names, whatever folder they stand in
+  for (const fs::path& folder : drop_in_folders(unit)) {
+    for (auto it = fs::directory_iterator(folder, error); !error && it != fs::directory_iterator();
+         it.increment(error)) {
+      const std::string part = it->path().filename().string();
+      if (it->path().extension() == ".conf" && (parts.size() < 64 || parts.contains(part))) parts[part] = it->path();
+    }
   }
-  std::sort(parts.begin(), parts.end());
-  parts.insert(parts.begin(), unit);
-  for (const fs::path& part : parts) {
-    if (auto text = file_beside(part.string(), part.filename().string())) out.emplace_back(part.string(), *text);
+  if (auto text = file_beside(unit.string(), unit.filename().string())) out.emplace_back(unit.string(), *text);
+  for (const auto& [part, place] : parts) {
+    if (auto text = file_beside(place.string(), part)) out.emplace_back(place.string(), *text);
   }
   return out;
+}
+
+// The instance that a file names by its own name, `NAME@INSTANCE.service`: what %i stands for in it.
+Variables with_instance(std::string_view name, Variables given) {
+  const std::string stem = fs::path(name).stem().string();
+  const auto at = stem.find('@');
+  if (at == std::string::npos || at + 1 >= stem.size()) return given;
+  given.try_emplace("%i", stem.substr(at + 1));
+  if (stem.find_first_of("-\\", at) == std::string::npos) given.try_emplace("%I", stem.substr(at + 1));
+  return given;
 }
 
 // Starts of the file that is read; one that another file takes away is told.
@@ -426,47 +552,58 @@ void take_podman_options(UnitReader& unit, const Variables& given, LaunchFinder&
   if (auto run = container_run(words, 0); run && run->entrypoint) unit.entrypoint = std::move(run->entrypoint);
 }
 
+// The commands of a line, which a ';' by itself parts; "\\;" is one word.
+std::vector<std::vector<ShellWord>> commands_of(const UnitReader& unit, const ShellText& start) {
+  std::vector<std::vector<ShellWord>> out(1);
+  std::vector<ShellWord> words = unit_words(start);
+  if (unit.entrypoint) words = behind_entrypoint(*unit.entrypoint, std::move(words));
+  for (ShellWord& word : words) {
+    if (word.text == ";" && word.end <= word.begin + 1)
+      out.emplace_back();
+    else
+      out.back().push_back(std::move(word));
+  }
+  std::erase_if(out, [](const auto& command) { return command.empty(); });
+  return out;
+}
+
+// systemd refuses a service with several commands, but where they run one after another.
+void ask_for_one_command(UnitReader& unit) {
+  std::size_t count = 0;
+  for (const UnitReader::Start& start : unit.starts) count += commands_of(unit, start.text).size();
+  if (unit.container || unit.oneshot || count < 2) return;
+  unit.context.unknown.push_back(
+      {"systemd refuses this unit: more than one command of ExecStart= is for Type=oneshot "
+       "alone (an empty ExecStart= takes back those before it)",
+       unit.starts.back().text.origin.front(),
+       {}});
+}
+
 // The commands of what the unit starts.
 Result<bool> run_starts(const UnitReader& unit, const std::vector<ShellText>& starts, const SourceText& source,
                         LaunchFinder& finder) {
   for (const ShellText& start : starts) {
-    if (finder.error()) return tl::make_unexpected(*finder.error());
-    std::vector<ShellWord> command;
-    std::vector<ShellWord> words = unit_words(start);
-    if (unit.entrypoint) words = behind_entrypoint(*unit.entrypoint, std::move(words));
-    words.push_back({{";", {}, {}}, 0, 0});  // several commands in one line
-    for (ShellWord& word : words) {
-      if (word.text != ";" || word.end > word.begin + 1) {  // "\\;" is one
-        command.push_back(std::move(word));
-      } else if (auto done = run_command(std::exchange(command, {}), unit.container, unit.service_env, source,
-                                         unit.context, finder);
-                 !done) {
-        return done;
-      }
+    for (std::vector<ShellWord>& command : commands_of(unit, start)) {
+      if (finder.error()) return tl::make_unexpected(*finder.error());
+      auto done = run_command(std::move(command), unit.container, unit.service_env, source, unit.context, finder);
+      if (!done) return done;
     }
   }
   return true;
 }
 
-}  // namespace
+// Yaml= of a quadlet that hands objects of Kubernetes to podman.
+std::string objects_of(std::string_view text) {
+  constexpr std::string_view kKey = "\nYaml=";
+  const auto section = text.find("[Kube]");
+  const auto key = section == text.npos ? text.npos : text.find(kKey, section);
+  if (key == text.npos) return {};
+  const std::string_view value = text.substr(key + kKey.size());
+  return std::string(value.substr(0, value.find_first_of("\r\n")));
+}
 
-Result<bool> read_unit(const SourceText& source, LaunchFinder& finder) {
-  const std::string_view text = source.text;
-  if (text.find("[program:") != std::string_view::npos) {
-    read_supervised(source, finder);
-    return true;
-  }
-  UnitReader unit(source, finder);
-  const auto files = unit_files(source.name);
-  const bool alone =
-      std::none_of(files.begin(), files.end(), [&](const auto& one) { return same_file(one.first, source.name); });
-  if (alone) unit.take(text, false);
-  for (const auto& [name, other] : files) {
-    const bool here = same_file(name, source.name);
-    unit.take(here ? text : std::string_view(other), !here);
-  }
-  if (unit.too_long)
-    return failure("a line of more than 128 KiB", fmt::format("{}:1", finder.place(*unit.too_long).line));
+// What the variables are in the end: of a file that is not read, taken back, or those of a container.
+void settle_variables(UnitReader& unit, const SourceText& source, LaunchFinder& finder) {
   const ShellText& overrides = unit.overrides;
   if (!overrides.text.empty()) {
     for (auto& [name, value] : unit.service_env) {
@@ -486,7 +623,36 @@ Result<bool> read_unit(const SourceText& source, LaunchFinder& finder) {
   } else {
     unit.context.env = unit.service_env;
   }
-  auto done = run_starts(unit, own_starts(unit, finder), source, finder);
+}
+
+}  // namespace
+
+Result<bool> read_unit(const SourceText& source, LaunchFinder& finder) {
+  const std::string_view text = source.text;
+  if (is_of_supervisor(text)) {
+    read_supervised(source, finder);
+    return true;
+  }
+  if (const std::string objects = objects_of(text); !objects.empty())
+    return failure(fmt::format("this unit runs the objects of {}: give that file", objects));
+  const Variables given = with_instance(source.name, source.given);
+  const SourceText named{source.text, given, source.name};
+  UnitReader unit(named, finder);
+  const auto files = unit_files(source.name);
+  const bool alone =
+      std::none_of(files.begin(), files.end(), [&](const auto& one) { return same_file(one.first, source.name); });
+  if (alone) unit.take(text, false);
+  for (const auto& [name, other] : files) {
+    const bool here = same_file(name, source.name);
+    unit.take(here ? text : std::string_view(other), !here);
+  }
+  if (unit.too_long)
+    return failure("a line of more than 128 KiB", fmt::format("{}:1", finder.place(*unit.too_long).line));
+  settle_variables(unit, source, finder);
+  const auto is_part = [](std::string_view name) { return name.ends_with(".conf"); };
+  if (!is_part(source.name) || std::ranges::any_of(files, [&](const auto& one) { return !is_part(one.first); }))
+    ask_for_one_command(unit);
+  auto done = run_starts(unit, own_starts(unit, finder), named, finder);
   for (const ShellNote& note : unit.misspelt) finder.tell(note, 0, text.size());
   return done;
 }
