@@ -133,7 +133,7 @@ TEST_F(VariableFiles, ADockerfileThatAServiceBuildsIsRead) {
   EXPECT_EQ(read->front().release, "0.5.21");
   const auto stage = read_launches(compose("{context: ., target: other}"), {}, path("compose.yaml"));
   ASSERT_FALSE(stage);
-  EXPECT_NE(stage.error().text().find("this service runs the image of ./Dockerfile"), std::string::npos);
+  EXPECT_NE(stage.error().text().find("this service runs an image of ./Dockerfile"), std::string::npos);
   const auto alone = read_launches(compose("."), {}, {});
   ASSERT_FALSE(alone);
   EXPECT_EQ(alone.error().text().find("Dockerfile"), std::string::npos);

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/ascii_case.h"
 #include "src/base/limits.h"
 #include "src/sources/container_command.h"
 #include "src/sources/container_host.h"
@@ -182,6 +183,12 @@ Result<bool> keep_variables(Image& image, bool env, const Values& set) {
   return true;
 }
 
+tl::unexpected<Error> no_setting(const ShellText& word, const SourceText& source) {
+  const LineColumn at = line_column(source.text, word.origin.front());
+  return failure("docker refuses this ENV: each of its words is NAME=VALUE, and no comment stands behind them",
+                 fmt::format("{}:{}", at.line, at.column));
+}
+
 // NAME=VALUE …, or NAME VALUE: what stands in one instruction does not see what it sets. `global` is what stands in
 // front of the first FROM: a stage sees of it what it names itself.
 Result<bool> set_variables(Image& image, bool env, const ShellText& rest, const SourceText& source,
@@ -190,6 +197,8 @@ Result<bool> set_variables(Image& image, bool env, const ShellText& rest, const 
   const std::vector<ShellText> settings = settings_of(rest);
   const bool spaced = env && !settings.empty() && settings.front().text.find('=') == std::string::npos;
   for (const ShellText& setting : spaced ? std::vector{rest} : settings) {
+    if (setting.text.find_first_not_of("\\\r\n") == std::string::npos) continue;  // a line that goes on
+    if (env && !spaced && setting.text.find('=') == std::string::npos) return no_setting(setting, source);
     if (const auto given = source.given.find(setting.text.substr(0, setting.text.find('=')));
         !env && given != source.given.end()) {  // --build-arg
       set.insert_or_assign(given->first,
@@ -222,6 +231,13 @@ Result<bool> set_variables(Image& image, bool env, const ShellText& rest, const 
   return keep_variables(image, env, set);
 }
 
+// A path of the image, as seen from `folder`.
+std::string image_path(const std::string& folder, const std::string& path) {
+  std::string out = (std::filesystem::path(folder) / path).lexically_normal().string();
+  if (out.size() > 1 && out.ends_with('/')) out.pop_back();
+  return out;
+}
+
 // COPY <<END PATH: a file of the image. Its text is read as `cat <<END` is, which expands what Docker expands.
 Result<bool> keep_file(Image& image, const ShellText& whole, const SourceText& source) {
   auto parsed = parse_shell(whole, source.text, source.given, image.known);
@@ -232,16 +248,9 @@ Result<bool> keep_file(Image& image, const ShellText& whole, const SourceText& s
       if (!word.text.starts_with("--")) path = word.text;
     }
     if (command.input.size() != 1 || path.empty()) continue;
-    image.files.insert_or_assign(path, command.input.front());
+    image.files.insert_or_assign(image_path(image.folder, path), command.input.front());
   }
   return true;
-}
-
-// A path of the image, as seen from `folder`.
-std::string image_path(const std::string& folder, const std::string& path) {
-  std::string out = (std::filesystem::path(folder) / path).lexically_normal().string();
-  if (out.size() > 1 && out.ends_with('/')) out.pop_back();
-  return out;
 }
 
 // COPY and ADD of plain words; what a variable names is not followed.
@@ -269,6 +278,36 @@ bool alters(const std::string& run, const std::string& name) {
     if (!command.starts_with("chmod ") && !command.starts_with("chown ")) return true;
   }
   return false;
+}
+
+// Whether a command has to do with a file of that name, but for who may run it.
+bool uses(const ShellCommand& command, const std::string& name) {
+  const bool rights = !command.words.empty() && (command.words[0].text == "chmod" || command.words[0].text == "chown");
+  return !rights && std::ranges::any_of(command.words, [&](const ShellWord& word) {
+    return word.text.find(name) != std::string::npos;
+  });
+}
+
+// Scripts that a RUN writes: `cat > FILE <<END`, `echo … > FILE`, with the variables of the build. What it may change
+// otherwise is not known any longer.
+Result<bool> keep_written(Image& image, const ShellText& run, const SourceText& source) {
+  std::erase_if(image.files, [&](const auto& file) {
+    return alters(run.text, std::filesystem::path(file.first).filename().string());
+  });
+  const bool writes = run.text.find('>') != std::string::npos && run.text.find(">>") == std::string::npos;
+  if (!writes || run.text.find("sglang") == std::string::npos) return true;
+  auto parsed = parse_shell(run, source.text, source.given, image.known);
+  if (!parsed) return true;  // what is no shell text writes nothing that is known
+  for (const ShellCommand& writer : parsed->commands) {
+    if (writer.output.empty() || writer.output == "|" || writer.input.size() != 1) continue;
+    const std::string name = std::filesystem::path(writer.output).filename().string();
+    const bool alone = std::ranges::none_of(
+        parsed->commands, [&](const ShellCommand& other) { return &other != &writer && uses(other, name); });
+    if (alone) image.files.insert_or_assign(image_path(image.folder, writer.output), writer.input.front());
+    image.bytes += alone ? writer.input.front().text.size() : 0;
+  }
+  if (image.bytes > kMostBytes) return failure("the variables of an image are longer than is followed");
+  return true;
 }
 
 // `docker build -f FOLDER/Dockerfile .` copies from further up in the repository: where a file of that name lies there,
@@ -329,6 +368,10 @@ void bring_scripts(Image& image, const std::vector<ShellWord>& words, const Sour
     if (i > 0 && word.starts_with('-')) continue;
     if (i == 0 && is_shell(word)) continue;
     if (word.empty() || word.find('$') != std::string::npos || image.files.contains(word)) return;
+    if (const auto own = image.files.find(image_path(image.folder, word)); own != image.files.end()) {
+      image.files.insert_or_assign(word, own->second);
+      return;
+    }
     std::vector<std::string> paths;
     if (i > 0 || word.find('/') != std::string::npos) {
       paths.push_back(image_path(image.folder, word));
@@ -379,12 +422,12 @@ Result<bool> begin_stage(const ShellText& rest, const Values& global, Image& ima
   for (ShellWord& word : plain_words(rest)) {
     if (!word.text.starts_with("--")) words.push_back(std::move(word));
   }
-  stage = words.size() > 2 ? words[2].text : std::string();
+  stage = words.size() > 2 ? ascii_lower(words[2].text) : std::string();  // whatever its letters are
   image = Image{};
   if (words.empty()) return true;
   auto base = interpolate(words[0], Interpolation::kCompose, source.text, source.given, global);
   if (!base) return tl::make_unexpected(base.error());
-  if (const auto known = stages.find(base->text); known != stages.end()) {
+  if (const auto known = stages.find(ascii_lower(base->text)); known != stages.end()) {
     // Twice: such a stage is kept for others, too.
     if (!FileSteps::take_bytes(2 * weight(known->second))) return failure(FileSteps::kNoMore);
     image = known->second;
@@ -418,6 +461,18 @@ void take_words_of_start(std::vector<ShellWord>& words, const Variables& given) 
   words.push_back({unknown_text(why, at), at, at, true});
 }
 
+// The words of an instruction in exec form, comments and empty lines inside left out; nullopt: a text.
+std::optional<std::vector<ShellWord>> exec_form(const ShellText& part) {
+  auto list = json_words(part.text, 0, part.text.size());
+  if (!list) return std::nullopt;
+  for (ShellWord& word : *list) {
+    for (std::size_t& at : word.origin) at = part.origin[at];
+    word.begin = part.origin[word.begin];
+    word.end = part.origin[word.end];
+  }
+  return list;
+}
+
 Result<bool> run_image(Image& image, const SourceText& source, LaunchFinder& finder) {
   RunContext context{
       .env = image.env, .image = image.base, .unknown = image.unknown, .defaults = image.defaults, .elsewhere = true};
@@ -426,7 +481,7 @@ Result<bool> run_image(Image& image, const SourceText& source, LaunchFinder& fin
   for (const auto* part : {&image.entrypoint, &image.command}) {
     if (!*part || (*part)->text.empty()) continue;
     const std::size_t begin = (*part)->origin.front();
-    if (auto list = json_words(source.text, begin, (*part)->origin.back() + 1)) {
+    if (auto list = exec_form(**part)) {
       words.insert(words.end(), list->begin(), list->end());
       continue;
     }
@@ -545,7 +600,7 @@ void find_misspelt(std::string_view text, std::size_t begin, std::size_t behind,
 }
 
 // What a RUN installs of SGLang, with the values that it sees.
-std::string with_values(std::string_view run, Image& image, const SourceText& source) {
+std::string with_values(const std::string& run, Image& image, const SourceText& source) {
   std::string out;
   for (std::size_t from = 0; from < run.size();) {
     const std::size_t end = std::min(run.find_first_of(" \t\n", from), run.size());
@@ -565,65 +620,122 @@ std::string with_values(std::string_view run, Image& image, const SourceText& so
   return out;
 }
 
-// What is met on the way to the last stage.
-struct OnTheWay {
-  std::vector<ShellNote> misspelt = {};
-  std::string installs = {};  // every RUN
+// Dockerfile, as far as it was read.
+struct Build {
+  Image image = {};
+  std::map<std::string, Image> stages = {};
+  std::string stage = {};  // its name, if it has one
+  std::size_t count = 0;   // of stages
+  Values global = {};      // ARG in front of the first FROM
+  struct Start {           // what names a launch and may not count in the end
+    ShellText text;
+    std::size_t stage;
+    std::string name;
+    bool later;  // ONBUILD
+  };
+  std::vector<Start> starts = {};
+  std::string installs = {};  // every RUN, with the values that it sees
 };
 
-Result<Image> last_image(const SourceText& source, OnTheWay* met = nullptr) {
+// One instruction but for FROM; `rest`: what stands behind its name, `text` that with its here-documents.
+Result<bool> take_instruction(const std::string& word, const ShellText& rest, const ShellText& text, Build& build,
+                              const SourceText& source) {
+  Image& image = build.image;
+  if (word == "COPY" || word == "ADD") keep_copy(image, rest, source);
+  if (word == "RUN") {
+    image.altered.emplace_back(text.text);
+    build.installs += with_values(text.text, image, source) + "\n";
+    return keep_written(image, text, source);
+  }
+  if (word == "SHELL") image.other_shell = rest.text.find("/sh\"") == std::string::npos;
+  if (word == "WORKDIR") image.folder = image_path(image.folder, rest.text);
+  const bool later = word == "ONBUILD";
+  if (word == "ENTRYPOINT" || word == "CMD" || later) {
+    if (rest.text.find("sglang") != std::string::npos) build.starts.push_back({rest, build.count, build.stage, later});
+  }
+  if (word == "ENTRYPOINT") {
+    image.entrypoint = rest;
+    if (!image.own_command) image.command.reset();  // one of the base does not count any longer
+  } else if (word == "CMD") {
+    image.command = rest;
+    image.own_command = true;
+  } else if (word == "ENV" || word == "ARG") {
+    return set_variables(image, word == "ENV", rest, source, build.global);
+  }
+  return true;
+}
+
+// Launches that the image does not start.
+void tell_idle_starts(const Build& build, std::vector<ShellNote>& said) {
+  constexpr std::size_t kMost = 20;
+  const auto begins = [](const std::optional<ShellText>& part) {
+    return part && !part->origin.empty() ? part->origin.front() : std::string::npos;
+  };
+  for (const Build::Start& start : build.starts) {
+    const std::size_t at = start.text.origin.front();
+    if (at == begins(build.image.entrypoint) || at == begins(build.image.command) || said.size() >= kMost) continue;
+    std::string what = "another one behind it takes its place: this image does not start it";
+    if (start.later)
+      what = "ONBUILD: an image that is built from this one starts it; give that image's command";
+    else if (start.stage != build.count && start.name.empty())
+      what = "this stage is not the last: no image is made of it but by its number (--target)";
+    else if (start.stage != build.count)
+      what = fmt::format("the stage {0} is not the last: `--target {0}` makes an image of it; give its command",
+                         start.name);
+    said.push_back({"SH004", std::move(what), at});
+  }
+}
+
+// Behind the here-documents of an instruction that ends at `end`; those of COPY are files of the image.
+Result<std::size_t> behind_files(const std::string& word, const ShellText& rest, std::size_t begin, std::size_t end,
+                                 Build& build, const SourceText& source) {
+  const bool copies = word == "COPY" || word == "ADD";
+  const auto marks = copies || word == "RUN" ? document_marks(rest.text) : std::vector<DocumentMark>();
+  if (marks.empty()) return end + 1;
+  const std::size_t behind = behind_documents(source.text, std::min(end + 1, source.text.size()), marks);
+  if (!copies || marks.size() != 1) return behind;
+  auto done = keep_file(build.image, piece(source.text, begin, behind), source);
+  return done ? Result<std::size_t>(behind) : tl::make_unexpected(done.error());
+}
+
+// Whether the stage at hand is the one that is asked for, by its name or its number.
+bool is_target(const Build& build, std::string_view target) {
+  return build.count > 0 && !target.empty() &&
+         (build.stage == ascii_lower(target) || std::to_string(build.count - 1) == target);
+}
+
+// Up to the last stage, or the one that is asked for; `said`: what is misspelt, or not started, on the way.
+Result<Build> read_build(const SourceText& source, std::vector<ShellNote>* said = nullptr,
+                         std::string_view target = {}) {
   const std::string_view text = source.text;
-  Image image;
-  std::map<std::string, Image> stages;
-  std::string stage;
-  Values global;  // ARG in front of the first FROM
-  bool staged = false;
+  Build build;
   for (std::size_t from = 0; from < text.size();) {
     const std::size_t end = instruction_end(text, from);
     const std::size_t begin = std::min(text.find_first_not_of(" \t\r", from), end);
     std::size_t behind = begin;
-    while (behind < end &&
-           ((text[behind] >= 'A' && text[behind] <= 'Z') || (text[behind] >= 'a' && text[behind] <= 'z')))
-      ++behind;
-    std::string word(text.substr(begin, behind - begin));
-    std::transform(word.begin(), word.end(), word.begin(),
-                   [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+    while (behind < end && std::isalpha(static_cast<unsigned char>(text[behind])) != 0) ++behind;
+    const std::string word = ascii_upper(text.substr(begin, behind - begin));
     const std::size_t rest_from = std::min(text.find_first_not_of(" \t", behind), end);
     const ShellText rest = instruction(text, rest_from, end);
-    from = end + 1;
-    find_misspelt(text, begin, behind, word, met == nullptr ? nullptr : &met->misspelt);
-    const bool copies = word == "COPY" || word == "ADD";
-    if (copies || word == "RUN") {
-      if (const auto marks = document_marks(rest.text); !marks.empty()) {
-        from = behind_documents(text, std::min(from, text.size()), marks);
-        if (copies && marks.size() == 1) {
-          if (auto done = keep_file(image, piece(text, begin, from), source); !done)
-            return tl::make_unexpected(done.error());
-        }
-      }
-    }
-    if (copies) keep_copy(image, rest, source);
-    if (word == "RUN") image.altered.emplace_back(text.substr(rest_from, std::min(from, text.size()) - rest_from));
-    if (word == "RUN" && met != nullptr) met->installs += with_values(image.altered.back(), image, source) + "\n";
-    if (word == "SHELL") image.other_shell = rest.text.find("/sh\"") == std::string::npos;
-    if (word == "WORKDIR") image.folder = image_path(image.folder, rest.text);
-    if (word == "FROM") {
-      if (!staged) global = std::move(image.arguments);
-      staged = true;
-      if (auto done = begin_stage(rest, global, image, stages, stage, source); !done)
+    find_misspelt(text, begin, behind, word, said);
+    const auto next = behind_files(word, rest, begin, end, build, source);
+    if (!next) return tl::make_unexpected(next.error());
+    from = *next;
+    if (word != "FROM") {
+      const bool documents = word == "RUN" && from > end + 1;
+      const ShellText whole = documents ? piece(text, rest_from, std::min(from, text.size())) : rest;
+      if (auto done = take_instruction(word, rest, whole, build, source); !done)
         return tl::make_unexpected(done.error());
-    } else if (word == "ENTRYPOINT") {
-      image.entrypoint = rest;
-      if (!image.own_command) image.command.reset();  // one of the base does not count any longer
-    } else if (word == "CMD") {
-      image.command = rest;
-      image.own_command = true;
-    } else if (word == "ENV" || word == "ARG") {
-      if (auto done = set_variables(image, word == "ENV", rest, source, global); !done)
-        return tl::make_unexpected(done.error());
+      continue;
     }
+    if (is_target(build, target)) break;
+    if (build.count++ == 0) build.global = std::move(build.image.arguments);
+    auto done = begin_stage(rest, build.global, build.image, build.stages, build.stage, source);
+    if (!done) return tl::make_unexpected(done.error());
   }
-  return image;
+  if (!target.empty() && !is_target(build, target)) return failure("no stage has that name");
+  if (said != nullptr) tell_idle_starts(build, *said);
+  return build;
 }
 
 ShellText put_at(std::size_t place, ShellText text) {
@@ -634,9 +746,9 @@ ShellText put_at(std::size_t place, ShellText text) {
 }
 
 // The exec form as its words; a text is for a shell.
-std::vector<ShellWord> words_of(const ShellText& part, const SourceText& source, std::size_t place) {
+std::vector<ShellWord> words_of(const ShellText& part, std::size_t place) {
   std::vector<ShellWord> out;
-  auto list = json_words(source.text, part.origin.front(), part.origin.back() + 1);
+  auto list = exec_form(part);
   if (!list) list = std::vector<ShellWord>{{{"/bin/sh"}}, {{"-c"}}, {part}};
   for (const ShellWord& word : *list) out.push_back({put_at(place, word), place, place + 1});
   return out;
@@ -644,34 +756,57 @@ std::vector<ShellWord> words_of(const ShellText& part, const SourceText& source,
 
 }  // namespace
 
-std::optional<ImageStart> image_start(const SourceText& dockerfile, std::size_t place) {
-  const auto image = last_image(dockerfile);
-  if (!image) return std::nullopt;
+std::optional<ImageStart> image_start(const SourceText& dockerfile, std::size_t place, std::string_view target) {
+  const auto build = read_build(dockerfile, nullptr, target);
+  if (!build) return std::nullopt;
+  const Image& image = build->image;
   ImageStart out;
-  if (image->entrypoint && !image->entrypoint->text.empty()) {
-    out.entrypoint = words_of(*image->entrypoint, dockerfile, place);
-    out.takes_words =
-        json_words(dockerfile.text, image->entrypoint->origin.front(), image->entrypoint->origin.back() + 1)
-            .has_value();
+  if (image.entrypoint && !image.entrypoint->text.empty()) {
+    out.entrypoint = words_of(*image.entrypoint, place);
+    out.takes_words = exec_form(*image.entrypoint).has_value();
   }
-  if (image->command && !image->command->text.empty()) out.command = words_of(*image->command, dockerfile, place);
-  for (const auto& [name, value] : image->env) out.env.emplace(name, put_at(place, value));
-  out.base = image->base;
-  for (const LaunchUnknown& unknown : image->unknown) out.unknown.push_back({unknown.what, place, {}});
+  if (image.command && !image.command->text.empty()) out.command = words_of(*image.command, place);
+  for (const auto& [name, value] : image.env) out.env.emplace(name, put_at(place, value));
+  out.base = image.base;
+  for (const LaunchUnknown& unknown : image.unknown) out.unknown.push_back({unknown.what, place, {}});
   return out;
 }
 
+namespace {
+
+// Directives stand in comments above everything else.
+bool is_continued_otherwise(std::string_view text) {
+  for (std::size_t from = 0; from < text.size() && text[from] == '#';) {
+    const std::size_t end = std::min(text.find('\n', from), text.size());
+    std::string line = ascii_lower(text.substr(from + 1, end - from - 1));
+    std::erase_if(line, [](char c) { return c == ' ' || c == '\t' || c == '\r'; });
+    if (line == "escape=`") return true;
+    if (line.find('=') == std::string::npos) return false;  // a comment: directives end there
+    from = end + 1;
+  }
+  return false;
+}
+
+}  // namespace
+
 std::string installs_of(const SourceText& dockerfile) {
-  OnTheWay met;
-  return last_image(dockerfile, &met) ? met.installs : std::string();
+  const auto build = read_build(dockerfile);
+  return build ? build->installs : std::string();
 }
 
 Result<bool> read_dockerfile(const SourceText& source, LaunchFinder& finder) {
-  OnTheWay met;
-  auto image = last_image(source, &met);
-  if (!image) return tl::make_unexpected(image.error());
-  auto done = run_image(*image, source, finder);
-  for (const ShellNote& note : met.misspelt) finder.tell(note, 0, source.text.size());
+  if (is_continued_otherwise(source.text))
+    return failure("a backquote continues its lines (# escape=), which is not followed; write it with \\", "1:1");
+  std::vector<ShellNote> said;
+  auto build = read_build(source, &said);
+  if (!build) return tl::make_unexpected(build.error());
+  auto done = run_image(build->image, source, finder);
+  for (const ShellNote& note : said) {
+    if (note.rule == "SH004")
+      finder.note(note);
+    else
+      finder.tell(note, 0, source.text.size());
+  }
   return done;
 }
 

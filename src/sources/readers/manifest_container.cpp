@@ -438,7 +438,7 @@ std::string dockerfile_of(const YamlNode& build) {
 // The image that is built for a service from the Dockerfile beside this file, with the arguments that are given here.
 std::optional<ImageStart> ManifestReader::start_of_build(const YamlNode& node) {
   const YamlNode* build = part_of(node, "build");
-  if (build == nullptr || (is_map(build) && value_of(*build, "target") != nullptr)) return std::nullopt;
+  if (build == nullptr) return std::nullopt;
   const YamlNode* own = is_map(build) ? value_of(*build, "dockerfile_inline") : nullptr;
   const std::optional<std::string> text =
       is_scalar(own) ? std::optional(own->text) : file_beside(source_.name, dockerfile_of(*build));
@@ -452,7 +452,8 @@ std::optional<ImageStart> ManifestReader::start_of_build(const YamlNode& node) {
     if (!value.unknowns.empty()) return std::nullopt;
     given.insert_or_assign(name, value.text);
   }
-  return image_start({*text, given, {}}, tree_.offset(*build));
+  return image_start({*text, given, {}}, tree_.offset(*build),
+                     is_map(build) ? text_of(*build, "target") : std::string());
 }
 
 // A service whose image is built here from a Dockerfile that names a launch: its command is for that image.
@@ -463,8 +464,8 @@ void ManifestReader::built_image(const YamlNode& node) {
   const auto text = file_beside(source_.name, file);
   if (!text || !speaks({*text})) return;
   finder_.note({"SH004",
-                fmt::format("this service runs the image of {} with words of its own, and the two are not put "
-                            "together: give the launch as a command",
+                fmt::format("this service runs an image of {}, and what stands here is not put together with it: give "
+                            "the launch as a command",
                             file),
                 tree_.offset(*build)});
 }

@@ -72,7 +72,7 @@ struct ImageStart {
   std::string base = {};
   std::vector<LaunchUnknown> unknown = {};
 };
-std::optional<ImageStart> image_start(const SourceText& dockerfile, std::size_t place);
+std::optional<ImageStart> image_start(const SourceText& dockerfile, std::size_t place, std::string_view target = {});
 
 // True when `text` is a file of supervisor that holds programs, or names files that do.
 bool is_of_supervisor(std::string_view text);
