@@ -3,6 +3,10 @@
 #include "src/sources/readers/compose_words.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
 #include <utility>
 
 namespace preflight::sources {
@@ -116,8 +120,73 @@ class Splitter {
   std::size_t quoted_at_ = 0;
 };
 
+// Digits behind a sign, of the base that their prefix names: "0" alone is one of base 8.
+std::optional<std::int64_t> whole_number(std::string_view digits) {
+  struct Prefix {
+    std::string_view text;
+    int base;
+  };
+  constexpr std::array kPrefixes = {Prefix{"0x", 16}, Prefix{"0X", 16}, Prefix{"0b", 2}, Prefix{"0B", 2},
+                                    Prefix{"0o", 8},  Prefix{"0O", 8},  Prefix{"0", 8}};
+  int base = 10;
+  for (const Prefix& prefix : kPrefixes) {
+    if (digits.size() <= prefix.text.size() || !digits.starts_with(prefix.text)) continue;
+    digits.remove_prefix(prefix.text.size());
+    base = prefix.base;
+    break;
+  }
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
+  const bool whole = error == std::errc() && end == digits.data() + digits.size() && digits.front() != '-';
+  return whole ? std::optional(value) : std::nullopt;
+}
+
+// 1.5, .5, 1., 1e3, 1e+3.
+std::optional<double> fraction(std::string_view digits) {
+  const std::string_view mantissa = digits.substr(0, digits.find_first_of("eE"));
+  const bool plain = mantissa.find_first_not_of("0123456789.") == mantissa.npos && mantissa != "." &&
+                     std::count(mantissa.begin(), mantissa.end(), '.') <= 1;
+  if (!plain || mantissa.empty()) return std::nullopt;
+  double value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return error == std::errc() && end == digits.data() + digits.size() ? std::optional(value) : std::nullopt;
+}
+
+// The shortest text that is this number; with an exponent below 1e-4 and from 1e21 on.
+std::string printed(double value) {
+  const double size = std::fabs(value);
+  const bool plain = size == 0 || (size >= 1e-4 && size < 1e21);
+  std::array<char, 64> out = {};
+  const auto [end, error] = std::to_chars(out.data(), out.data() + out.size(), value,
+                                          plain ? std::chars_format::fixed : std::chars_format::scientific);
+  return error == std::errc() ? std::string(out.data(), end) : std::string();
+}
+
 }  // namespace
 
 ComposeWords compose_words(const ShellText& text) { return Splitter(text).run(); }
+
+std::optional<std::string> go_scalar(std::string_view plain) {
+  for (const std::string_view word : {"true", "True", "TRUE"}) {
+    if (plain == word) return "true";
+  }
+  for (const std::string_view word : {"false", "False", "FALSE"}) {
+    if (plain == word) return "false";
+  }
+  std::string text(plain);
+  text.erase(std::remove(text.begin(), text.end(), '_'), text.end());
+  const bool negative = text.starts_with('-');
+  const std::string_view digits = std::string_view(text).substr(negative || text.starts_with('+') ? 1 : 0);
+  constexpr std::string_view kFirst = "0123456789.";
+  if (digits.empty() || plain[0] == '_' || kFirst.find(digits[0]) == kFirst.npos) return std::nullopt;
+  if (const auto number = whole_number(digits)) return std::to_string(negative ? -*number : *number);
+  const auto number = fraction(digits);
+  return number ? std::optional(printed(negative ? -*number : *number)) : std::nullopt;
+}
+
+bool is_plain_scalar(std::string_view text, std::size_t begin) {
+  constexpr std::string_view kOthers = "\"'|>!&*";
+  return begin < text.size() && kOthers.find(text[begin]) == kOthers.npos;
+}
 
 }  // namespace preflight::sources

@@ -1,7 +1,9 @@
-// The words that docker compose makes of a `command` or an `entrypoint` that is one text.
+// The words that docker compose makes of a `command` or an `entrypoint` that is one text, and the texts that it makes
+// of values that are none.
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,5 +22,12 @@ struct ComposeWords {
 // compose-go hands the text to mattn/go-shellwords, which is no shell: a backslash takes the character behind it, a
 // line break too; what stands behind an unquoted ; & | < > is dropped.
 ComposeWords compose_words(const ShellText& text);
+
+// What compose's YAML (yaml.v3) takes for a number or a truth value, printed as Go prints it: "010" -> "8", "0x10" ->
+// "16", "1_000" -> "1000", "0.90" -> "0.9", "True" -> "true"; nullopt: a text.
+std::optional<std::string> go_scalar(std::string_view plain);
+
+// Whether the scalar that begins there has neither quotes nor a tag or an anchor of its own, nor is a block.
+bool is_plain_scalar(std::string_view text, std::size_t begin);
 
 }  // namespace preflight::sources

@@ -146,7 +146,12 @@ void ManifestReader::collect(const YamlNode& node, int depth) {
   if (!is_map(data)) return;
   for (const auto& [key, value] : data->pairs) {
     if (!is_scalar(key) || !is_scalar(value)) continue;
-    const ShellWord text = tree_.word(*value);
+    ShellWord text = value->tag == "null" ? ShellWord{{}, tree_.offset(*value), 0} : tree_.word(*value);
+    if (is_no_text(*value, true)) {
+      static_cast<ShellText&>(text) = unknown_text(
+          fmt::format("Kubernetes refuses the ConfigMap {}: a value of it is a text; write \"{}\"", name, value->text),
+          text.begin);
+    }
     const KeyOfMap at(space + "/" + name, key->text);
     maps_[name][space].insert_or_assign(key->text, text);
     texts_.insert_or_assign(at, text);
@@ -248,6 +253,7 @@ void ManifestReader::walk_map(const YamlNode& node, Around around, int depth, co
   if (around.dialect == Dialect::kWorkflow) matrix_of(node, around);
   if (around.dialect == Dialect::kWorkflow) asked(node, "if", around);
   if (tasks_) asked(node, "when", around);
+  count_replicas(node, around);
   take_image(node, around);
   if (const YamlNode* base = value_of(node, "base_image"); is_map(base)) take_image(*base, around);  // of a Truss
   take_volumes(node, around);

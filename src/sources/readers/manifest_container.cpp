@@ -37,17 +37,21 @@ bool is_of_cluster(std::string_view name) {
          name.find("_PORT_") != std::string_view::npos || name.starts_with("LWS_") || name == "JOB_COMPLETION_INDEX";
 }
 
+// A word that holds one of these is a text for a shell, and a value that does may be one.
+constexpr std::string_view kBlanks = " \t\n;";
+constexpr std::string_view kLines = "\n;";
+
 // What a shell, and SGLang, can see as a variable: an envFrom may hold files, too.
 bool is_variable_name(std::string_view name) {
   const auto fits = [](char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0; };
   return !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0 && std::ranges::all_of(name, fits);
 }
 
-// ${NAME} in a word that no shell reads: what fills it in before `kubectl`, as envsubst does, is not known here. Of a
-// variable of the container itself it is handed over as it stands.
-void ask_for_names(ShellWord& word, const Values& env, const Variables& given) {
-  if (word.text.find_first_of(" \t\n;") != std::string::npos) return;
-  static_cast<ShellText&>(word) =
+// ${NAME} in a word, an image or a value that no shell reads: what fills it in before `kubectl`, as envsubst does, is
+// not known here. Of a variable of the container itself it is handed over as it stands.
+void ask_for_names(ShellText& word, const Values& env, const Variables& given, std::string_view of_scripts) {
+  if (word.text.find_first_of(of_scripts) != std::string::npos) return;
+  word =
       filled_expressions(word, "${", "}", [&](const std::string& written, std::size_t at) -> std::optional<ShellText> {
         const std::string name = written.substr(2, written.size() - 3);
         if (!is_variable_name(name) || env.contains(name)) return std::nullopt;
@@ -114,20 +118,19 @@ void ManifestReader::take_image(const YamlNode& node, Around& around) {
   const ShellWord word = tree_.word(*image);
   if (around.dialect == Dialect::kWorkflow)
     return set_image(image->text, without_expressions(word, around.env), around);
-  if (around.dialect == Dialect::kKubernetes) return set_image(image->text, word, around);
+  if (around.dialect == Dialect::kKubernetes) {
+    ShellText filled = word;
+    ask_for_names(filled, kNoValues, given_, kBlanks);
+    return set_image(image->text, filled, around);
+  }
   const auto filled = interpolate(word, Interpolation::kCompose, source_.text, given_, {});
   set_image(image->text, filled ? static_cast<const ShellText&>(*filled) : word, around);
 }
 
 namespace {
 
-// As the YAML of Go reads it: of YAML 1.1's words for true and false, compose takes true and false alone for such.
-bool is_no_text(const YamlNode& node, bool old_words) {
-  if (!is_scalar(&node)) return false;
-  if (node.tag == "bool") return old_words || node.text == "true" || node.text == "false";
-  const bool sexagesimal = node.text.find(':') != std::string::npos;
-  return (node.tag == "int" || node.tag == "float") && !sexagesimal;
-}
+// Nothing, `~` or null. Kubernetes takes it for an empty text where one belongs, and a key of it for none.
+bool is_null(const YamlNode& node) { return is_scalar(&node) && node.tag == "null"; }
 
 // What compose drops is a part of the launch: a value that its own character cuts in two, or options behind a
 // redirection. Another command behind && or | is none.
@@ -140,9 +143,24 @@ bool drops_options(std::string_view text, std::size_t at) {
 
 }  // namespace
 
+// As the YAML of Go reads it: of YAML 1.1's words for true and false, compose takes true and false alone for such.
+bool ManifestReader::is_no_text(const YamlNode& node, bool old_words) {
+  if (!is_scalar(&node)) return false;
+  if (node.tag == "bool") return old_words || node.text == "true" || node.text == "false";
+  const bool sexagesimal = node.text.find(':') != std::string::npos;
+  return (node.tag == "int" || node.tag == "float") && !sexagesimal;
+}
+
 // A number or a truth value where only a text may stand: the object, or the file, is refused as a whole.
 void ManifestReader::find_no_texts(const YamlNode& list, const Around& around, RunContext& context) {
   const bool kubernetes = around.dialect == Dialect::kKubernetes;
+  if (is_scalar(&list) && plain_object_) {
+    context.unknown.push_back(
+        {"Kubernetes refuses this object: a text stands where it takes a list of words; write "
+         "[sh, -c, TEXT]",
+         tree_.offset(list),
+         {}});
+  }
   if (!is_list(&list) || (!kubernetes && around.dialect != Dialect::kCompose)) return;
   const auto whole = std::ranges::find_if(list.items, [](const YamlNode* one) { return !is_scalar(one); });
   if (whole != list.items.end()) {
@@ -153,13 +171,14 @@ void ManifestReader::find_no_texts(const YamlNode& list, const Around& around, R
                                {}});
     return;
   }
-  const auto item = std::ranges::find_if(list.items, [&](const YamlNode* one) { return is_no_text(*one, kubernetes); });
+  const auto item = std::ranges::find_if(
+      list.items, [&](const YamlNode* one) { return is_no_text(*one, kubernetes) || (!kubernetes && is_null(*one)); });
   if (item == list.items.end()) return;
-  context.unknown.push_back(
-      {fmt::format("{}: a word of a command is a text; write \"{}\"",
-                   kubernetes ? "Kubernetes refuses this object" : "docker compose refuses this file", (*item)->text),
-       tree_.offset(**item),
-       {}});
+  const std::string who = kubernetes ? "Kubernetes refuses this object" : "docker compose refuses this file";
+  const std::string what = is_null(**item)
+                               ? "an item without a text among the words of a command; leave it out, or write \"\""
+                               : fmt::format("a word of a command is a text; write \"{}\"", (*item)->text);
+  context.unknown.push_back({fmt::format("{}: {}", who, what), tree_.offset(**item), {}});
 }
 
 // A text of compose as its words; `said`: what a reader of it would take otherwise.
@@ -300,7 +319,7 @@ bool ManifestReader::take_words(const YamlNode& node, const YamlNode& value, con
       return false;
     }
     fill_names(*done);
-    if (kubernetes) ask_for_names(*done, context.env, given_);
+    if (kubernetes) ask_for_names(*done, context.env, given_, kBlanks);
     tell_joined_comment(*done, words.said);
     if (!is_scalar(&value)) {
       words.list = true;
@@ -326,7 +345,7 @@ bool ManifestReader::put_together(const YamlNode& node, const Around& around, co
   for (const char* key : {"entrypoint", "entryPoint", "command", "args"}) {
     const YamlNode* value = part_of(node, key);
     const bool none = around.dialect == Dialect::kKubernetes && std::string_view(key) == "entrypoint";
-    if (value == nullptr || none || value->tag == "!reset") continue;
+    if (value == nullptr || none || value->tag == "!reset" || is_null(*value)) continue;
     if (!take_words(node, *value, around, context, words)) return false;
   }
   if (words.list || words.all.empty()) words.all.insert(words.all.end(), model_args_.begin(), model_args_.end());
@@ -615,9 +634,23 @@ bool ManifestReader::too_many(const Values& env) {
 std::vector<ShellWord> ManifestReader::words_of(const YamlNode& list) {
   std::size_t bytes = 0;
   for (const YamlNode* item : list.items) bytes += item->text.size();
-  if (bytes <= limits::kVariableBytes) return tree_.words(list);
+  if (bytes <= limits::kVariableBytes) {
+    std::vector<ShellWord> out = tree_.words(list);
+    for (std::size_t i = 0; i < out.size() && out.size() == list.items.size(); ++i) {
+      if (is_null(*list.items[i])) static_cast<ShellText&>(out[i]) = {};
+    }
+    return out;
+  }
   if (!error_) error_ = Error{"a list holds more text than is followed"};
   return {};
+}
+
+// A value of a map as compose hands it over: what its YAML takes for a number or for true is printed by Go.
+ShellWord ManifestReader::printed_by_go(const YamlNode& value) const {
+  ShellWord word = tree_.word(value);
+  const auto printed = is_plain_scalar(source_.text, tree_.offset(value)) ? go_scalar(value.text) : std::nullopt;
+  if (!printed || *printed == word.text) return word;
+  return {{*printed, std::vector<std::size_t>(printed->size(), word.begin), {}}, word.begin, word.end};
 }
 
 // NAME: VALUE, "- NAME=VALUE", or "- name: NAME, value: VALUE".
@@ -644,6 +677,7 @@ void ManifestReader::environment(const YamlNode& node, const Around& around, Val
     ShellText text = done
                          ? static_cast<ShellText&>(*done)
                          : unknown_text(fmt::format("{} is not followed: {}", name, done.error().message), value.begin);
+    if (around.dialect == Dialect::kKubernetes) ask_for_names(text, env, given_, kLines);
     bytes_ += weight(text);
     if (key == "envs" && around.dialect == Dialect::kPiece)  // of SkyPilot: `--env` sets others
       text = standing_in(std::move(text), name, value.begin);
@@ -659,7 +693,7 @@ void ManifestReader::environment(const YamlNode& node, const Around& around, Val
       else if (is_scalar(value) && key.ends_with("Env") && value->text.find("${") != std::string::npos)
         set_unknown(name->text, "where the container starts", *name, env);
       else if (is_scalar(value))
-        set(name->text, tree_.word(*value));
+        set(name->text, compose ? printed_by_go(*value) : tree_.word(*value));
     }
     return;
   }
@@ -676,8 +710,10 @@ void ManifestReader::environment(const YamlNode& node, const Around& around, Val
     } else if (item->kind == YamlNode::kMapping && is_scalar(value_of(*item, "name"))) {
       const std::string name = text_of(*item, "name");
       if (const YamlNode* value = value_of(*item, "value"); is_scalar(value)) {
-        if (around.dialect == Dialect::kKubernetes && is_no_text(*value, true)) no_text_ = value;
-        set(name, tree_.word(*value));
+        const bool kubernetes = around.dialect == Dialect::kKubernetes;
+        if (kubernetes && is_no_text(*value, true)) no_text_ = value;
+        set(name, kubernetes && is_null(*value) ? ShellWord{{}, tree_.offset(*value), tree_.offset(*value)}
+                                                : tree_.word(*value));
       } else if (value_of(*item, "valueFrom") == nullptr && around.dialect == Dialect::kKubernetes) {
         env.insert_or_assign(name, ShellText{});
       } else if (const YamlNode* from = value_of(*item, "valueFrom"); is_map(from)) {
@@ -699,12 +735,14 @@ void ManifestReader::value_from(const YamlNode& from, const std::string& name, c
   }
   if (const YamlNode* ref = value_of(from, "configMapKeyRef"); is_map(ref)) {
     const auto* known = object_named(maps_, text_of(*ref, "name"), around.space);
-    const auto value = known == nullptr ? Values::const_iterator{} : known->second.find(text_of(*ref, "key"));
-    if (known != nullptr && value != known->second.end()) {
+    if (known == nullptr) return set_unknown(name, "a ConfigMap that is not in this file", at, env);
+    const auto value = known->second.find(text_of(*ref, "key"));
+    if (value != known->second.end()) {
       env.insert_or_assign(name, value->second);
       return;
     }
-    return set_unknown(name, "a ConfigMap that is not in this file", at, env);
+    if (text_of(*ref, "optional") == "true" && !given_.contains(name)) return;  // and it stays as envFrom set it
+    return set_unknown(name, "a ConfigMap that has no such key, without which no container starts", at, env);
   }
   const YamlNode* secret = value_of(from, "secretKeyRef");
   set_unknown(name, secret != nullptr ? kSecret : "the cluster", at, env);

@@ -30,6 +30,7 @@ int size_of(const YamlNode& group, const char* key = "size") {
 using Signs = std::array<std::string_view, 2>;
 constexpr Signs kOfWorker = {kIndex, "worker-index"};
 constexpr Signs kOfPod = {"pod-index", "##*-"};  // ${HOSTNAME##*-}
+constexpr Signs kOfJob = {"JOB_COMPLETION_INDEX", "job-completion-index"};
 
 // Whether any text of the template has to do with its Pod's number; of one with more than so many parts, it may.
 bool asks_for_index(const YamlNode* node, const Signs& signs, int& left) {
@@ -137,6 +138,15 @@ void ManifestReader::walk_group(const Group& group, const YamlNode& node, const 
   lay_over(node, nullptr);
 }
 
+// Nobody starts what has no replicas, until somebody or something gives it some.
+void ManifestReader::count_replicas(const YamlNode& node, Around& around) {
+  const bool compose = around.dialect == Dialect::kCompose;
+  if (!compose && around.dialect != Dialect::kKubernetes) return;
+  const YamlNode* deployed = compose ? at_path(&node, {"deploy", "replicas"}) : value_of(node, "replicas");
+  const YamlNode* scale = compose && deployed == nullptr ? value_of(node, "scale") : deployed;
+  if (is_scalar(scale) && scale->text == "0") around.when = "where replicas is not 0";
+}
+
 // A service of Dynamo over several nodes: its operator writes on each behind the server's words which it is.
 void ManifestReader::nodes_of_dynamo(const YamlNode& node, Around& around) const {
   const YamlNode* nodes = kind_.starts_with("Dynamo") ? value_of(node, "multinode") : nullptr;
@@ -151,6 +161,7 @@ void ManifestReader::nodes_of_dynamo(const YamlNode& node, Around& around) const
 // Pods of a StatefulSet, which are numbered: one by one, where their template asks for the number. Their hosts have
 // their names, but on the network of the node.
 bool ManifestReader::walk_numbered(const YamlNode& node, const Around& around, int depth) {
+  if (text_of(node, "kind") == "Job") return walk_indexed(node, around, depth);
   const YamlNode* spec = text_of(node, "kind") == "StatefulSet" ? value_of(node, "spec") : nullptr;
   const YamlNode* pod = is_map(spec) ? value_of(*spec, "template") : nullptr;
   const int size = is_map(pod) && value_of(*spec, "ordinals") == nullptr ? size_of(*spec, "replicas") : 0;
@@ -170,6 +181,30 @@ bool ManifestReader::walk_numbered(const YamlNode& node, const Around& around, i
                      {label("apps.kubernetes.io/pod-index"), told(std::to_string(i))}};
     if (own_host && !given_.contains(kHostName))
       inside.env.insert_or_assign(kHostName, standing_in(told(name), kHostName, offset));
+    if (size > 1) inside.when = fmt::format("as pod {}", i);
+    walk(*pod, inside, depth + 1, "template");
+  }
+  return true;
+}
+
+// Pods of an indexed Job, one by one, where their template asks for the number: Kubernetes gives it to each container.
+bool ManifestReader::walk_indexed(const YamlNode& job, const Around& around, int depth) {
+  constexpr const char* kIndexOfJob = "JOB_COMPLETION_INDEX";
+  const YamlNode* spec = value_of(job, "spec");
+  const YamlNode* pod =
+      is_map(spec) && text_of(job, "apiVersion") == "batch/v1" ? value_of(*spec, "template") : nullptr;
+  const bool indexed = is_map(pod) && text_of(*spec, "completionMode") == "Indexed" && !given_.contains(kIndexOfJob);
+  const int size = indexed ? size_of(*spec, "completions") : 0;
+  int parts = kMostParts;
+  if (size < 1 || !asks_for_index(pod, kOfJob, parts)) return false;
+  const std::size_t offset = tree_.offset(job);
+  for (int i = 0; i < size && !stopped(); ++i) {
+    Around inside = around;
+    const std::string number = std::to_string(i);
+    const ShellText told{number, std::vector<std::size_t>(number.size(), offset), {}};
+    inside.env.insert_or_assign(kIndexOfJob, told);
+    inside.fields.insert_or_assign("metadata.annotations['batch.kubernetes.io/job-completion-index']", told);
+    inside.fields.insert_or_assign("metadata.labels['batch.kubernetes.io/job-completion-index']", told);
     if (size > 1) inside.when = fmt::format("as pod {}", i);
     walk(*pod, inside, depth + 1, "template");
   }

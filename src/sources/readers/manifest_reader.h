@@ -168,6 +168,8 @@ class ManifestReader {
   void walk_group(const Group& group, const YamlNode& node, const Around& around, int depth);
   void lay_over(const YamlNode& pod, const YamlNode* patch);
   bool walk_referred(const YamlNode& reference, const YamlNode& role, const Around& around, int depth);
+  bool walk_indexed(const YamlNode& job, const Around& around, int depth);
+  static void count_replicas(const YamlNode& node, Around& around);
 
   // Jobs of GitLab.
   static bool is_gitlab(const YamlNode& root);
@@ -245,11 +247,13 @@ class ManifestReader {
   void find_no_texts(const YamlNode& list, const Around& around, RunContext& context);
   void ask_for_object(const YamlNode& node, const Around& around, RunContext& context) const;
   void run_words(const std::vector<ShellWord>& words, const RunContext& context);
+  [[nodiscard]] static bool is_no_text(const YamlNode& node, bool old_words);
   std::vector<ShellWord> words_of_text(const ShellWord& text, std::vector<ShellNote>& said, RunContext& context) const;
   void environment(const YamlNode& node, const Around& around, Values& env, std::string_view key = {});
   void value_from(const YamlNode& from, const std::string& name, const YamlNode& at, const Around& around, Values& env);
   void set_unknown(const std::string& name, std::string_view where, const YamlNode& at, Values& env) const;
 
+  [[nodiscard]] ShellWord printed_by_go(const YamlNode& value) const;
   const SourceText& source_;
   Variables given_;  // those of compose's .env among them
   YamlTree& tree_;

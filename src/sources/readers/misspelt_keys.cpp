@@ -125,9 +125,10 @@ class Teller {
   void compose(const YamlNode& services, const Part& whole) {
     each(services, whole, [&](const YamlNode& service, const Part& part) {
       check(service, kService, part);
-      doubled(service, "docker compose", part);
+      doubled(service, "docker compose refuses this file", part);
       if (const YamlNode* build = value_of(service, "build"); is_map(build)) check(*build, kBuild, part);
-      if (const YamlNode* env = value_of(service, "environment"); is_map(env)) doubled(*env, "docker compose", part);
+      if (const YamlNode* env = value_of(service, "environment"); is_map(env))
+        doubled(*env, "docker compose refuses this file", part);
     });
   }
 
@@ -171,6 +172,7 @@ class Teller {
 
   void container(const YamlNode& node, const Part& part) {
     check(node, kContainer, part);
+    doubled(node, "kubectl refuses this file or takes the last", part);
     for (const auto& [key, keys] : {std::pair("env", &kVariable), std::pair("envFrom", &kFrom)}) {
       const YamlNode* list = value_of(node, key);
       if (!is_list(list)) continue;
@@ -184,7 +186,7 @@ class Teller {
     within(node, "steps", part, [&](const YamlNode& list, const Part& all) {
       each_item(list, {all.from, all.to}, [&](const YamlNode& step, const Part& one) {
         check(step, kStep, one);
-        doubled(step, "GitHub", one);
+        doubled(step, "GitHub refuses this file", one);
       });
     });
   }
@@ -201,8 +203,7 @@ class Teller {
     std::unordered_set<std::string_view> seen;
     for (const auto& [name, value] : map.pairs) {
       if (!is_scalar(name) || name->text == "<<" || seen.insert(name->text).second) continue;
-      tell(fmt::format("{} stands twice: {} refuses this file, and the first is read here; leave one of them",
-                       name->text, who),
+      tell(fmt::format("{} stands twice: {}, and the first is read here; leave one of them", name->text, who),
            tree_.offset(*name), part);
     }
   }

@@ -104,8 +104,9 @@ bool set_where_it_runs(std::string_view name) {
   constexpr std::array<std::string_view, 18> kNames = {
       "HOME", "PWD",  "OLDPWD", "USER",    "LOGNAME", "HOSTNAME", "PATH",     "SHELL",  "UID",
       "EUID", "PPID", "RANDOM", "SECONDS", "LINENO",  "HOSTTYPE", "MACHTYPE", "OSTYPE", "IFS"};
-  constexpr std::array<std::string_view, 11> kFamilies = {
-      "SLURM_", "SLURMD_", "OMPI_", "PMI_", "DSTACK_", "SKYPILOT_", "RBG_", "PMIX_", "LWS_", "BASH", "KUBERNETES_"};
+  constexpr std::array<std::string_view, 17> kFamilies = {
+      "SLURM_", "SLURMD_",     "OMPI_", "PMI_", "DSTACK_",         "SKYPILOT_", "RBG_",   "PMIX_", "LWS_",
+      "BASH",   "KUBERNETES_", "VK_",   "VC_",  "JOB_COMPLETION_", "JOBSET_",   "GROVE_", "NOMAD_"};
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||
          std::any_of(kFamilies.begin(), kFamilies.end(), [&](std::string_view f) { return name.starts_with(f); });
 }
