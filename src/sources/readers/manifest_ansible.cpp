@@ -85,17 +85,34 @@ void ManifestReader::find_open_names(const YamlNode& node, int depth) {
   }
 }
 
+// A value that is made of others, each of which is known. One expression alone would be what it stands for, which may
+// be no text.
+std::optional<ShellText> ManifestReader::of_others(const ShellText& written, const std::string& expression,
+                                                   std::size_t offset, int depth) const {
+  constexpr int kDeep = 8;
+  const bool alone = written.text.starts_with("{{") && written.text.find("}}") + 2 == written.text.size();
+  if (alone || depth >= kDeep || expression.find('|') != std::string::npos) return std::nullopt;
+  bool known = true;
+  ShellText out = filled_expressions(written, "{{", "}}", [&](const std::string& inner, std::size_t) {
+    std::optional<ShellText> text =
+        given_.contains(inner) ? std::optional(given_or_unknown(inner, offset, "")) : of_play(inner, offset, depth + 1);
+    known = known && text;
+    return text;
+  });
+  return known && out.text.find("{{") == std::string::npos ? std::optional(std::move(out)) : std::nullopt;
+}
+
 // The value that the innermost `vars` around gives it.
-std::optional<ShellText> ManifestReader::of_play(const std::string& expression, std::size_t offset) const {
+std::optional<ShellText> ManifestReader::of_play(const std::string& expression, std::size_t offset, int depth) const {
   const std::string name = name_in(expression);
   if (name.empty() || open_names_.contains(name) || open_names_.contains("*")) return std::nullopt;
   for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
     const YamlNode* value = value_of(**scope, name);
     if (value == nullptr) continue;
-    if (!is_printed_as_written(*value) || value->text.find("{{") != std::string::npos ||
-        value->text.find("{%") != std::string::npos)
-      return std::nullopt;
-    return ShellText{value->text, std::vector<std::size_t>(value->text.size(), offset), {}};
+    if (!is_printed_as_written(*value) || value->text.find("{%") != std::string::npos) return std::nullopt;
+    const ShellText written{value->text, std::vector<std::size_t>(value->text.size(), offset), {}};
+    if (value->text.find("{{") == std::string::npos) return written;
+    return of_others(written, expression, offset, depth);
   }
   const auto text = default_in(expression);
   if (!text) return std::nullopt;

@@ -92,7 +92,10 @@ class ManifestReader {
   void walk_map(const YamlNode& node, Around around, int depth, const std::string& key);
   static Around inside_of(const Around& around, std::string_view key, const std::string& own);
   void find_open_names(const YamlNode& node, int depth);
-  [[nodiscard]] std::optional<ShellText> of_play(const std::string& expression, std::size_t offset) const;
+  [[nodiscard]] std::optional<ShellText> of_play(const std::string& expression, std::size_t offset,
+                                                 int depth = 0) const;
+  [[nodiscard]] std::optional<ShellText> of_others(const ShellText& written, const std::string& expression,
+                                                   std::size_t offset, int depth) const;
   [[nodiscard]] ShellText given_or_unknown(const std::string& expression, std::size_t offset,
                                            std::string_view where) const;
   [[nodiscard]] ShellWord without_templates(const ShellWord& word) const;
@@ -165,11 +168,11 @@ class ManifestReader {
   void fields_of_pod(const python::YamlNode& node, Around& around) const;
   void nodes_of_dynamo(const YamlNode& node, Around& around) const;
   bool walk_numbered(const YamlNode& node, const Around& around, int depth);
+  bool walk_indexed(const YamlNode& job, const Around& around, int depth);
+  static void count_replicas(const YamlNode& node, Around& around);
   void walk_group(const Group& group, const YamlNode& node, const Around& around, int depth);
   void lay_over(const YamlNode& pod, const YamlNode* patch);
   bool walk_referred(const YamlNode& reference, const YamlNode& role, const Around& around, int depth);
-  bool walk_indexed(const YamlNode& job, const Around& around, int depth);
-  static void count_replicas(const YamlNode& node, Around& around);
 
   // Jobs of GitLab.
   static bool is_gitlab(const YamlNode& root);
@@ -244,16 +247,16 @@ class ManifestReader {
   [[nodiscard]] Values named_in(const ShellText& text, const Values& env) const;
   bool too_many(const Values& env);
   std::vector<ShellWord> words_of(const YamlNode& list);
+  [[nodiscard]] static bool is_no_text(const YamlNode& node, bool old_words);
   void find_no_texts(const YamlNode& list, const Around& around, RunContext& context);
   void ask_for_object(const YamlNode& node, const Around& around, RunContext& context) const;
   void run_words(const std::vector<ShellWord>& words, const RunContext& context);
-  [[nodiscard]] static bool is_no_text(const YamlNode& node, bool old_words);
   std::vector<ShellWord> words_of_text(const ShellWord& text, std::vector<ShellNote>& said, RunContext& context) const;
   void environment(const YamlNode& node, const Around& around, Values& env, std::string_view key = {});
+  [[nodiscard]] ShellWord printed_by_go(const YamlNode& value) const;
   void value_from(const YamlNode& from, const std::string& name, const YamlNode& at, const Around& around, Values& env);
   void set_unknown(const std::string& name, std::string_view where, const YamlNode& at, Values& env) const;
 
-  [[nodiscard]] ShellWord printed_by_go(const YamlNode& value) const;
   const SourceText& source_;
   Variables given_;  // those of compose's .env among them
   YamlTree& tree_;

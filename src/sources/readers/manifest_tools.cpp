@@ -47,9 +47,18 @@ void ManifestReader::tool_settings(const YamlNode& root, const Around& around) {
   if (kind == "RayJob") ray_job(root, around);
   if (kind == "RayService") ray_service(root, around);
   if (around.dialect == Dialect::kPiece) ray_applications(root);
+  if (const YamlNode* servers = at_path(&root, {"backend", "sglang_config"});
+      around.dialect == Dialect::kPiece && is_map(servers)) {
+    finder_.note(
+        {"SH004",
+         "srtctl makes the commands of its servers of these settings, of the model, the nodes and the addresses: "
+         "give the commands that it prints into its job's logs",
+         tree_.offset(*servers)});
+  }
   const bool kustomizes = name.starts_with("kustomization.") || kind == "Kustomization" || kind == "Component";
   const bool argo = kind == "Application" || kind == "ApplicationSet" || kind == "HelmRelease";
   if (!kustomizes && !argo) return;
+  chart_values_ = chart_values_ || argo;
   finder_.note({"SH004",
                 kustomizes ? "a kustomization changes other files: give what `kustomize build` prints"
                            : fmt::format("this {} hands values to a chart or names other files: give what `helm "
