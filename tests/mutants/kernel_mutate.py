@@ -79,6 +79,7 @@ GATED |= {
     "src/sample/local_decode.cpp": [("local_decode", "plain")],
 }
 GATED |= {f"src/reference/{name}.cpp": [(name, "plain")] for name in BOTH_FORMS}
+GATED["src/reference/paged.cpp"] = DECODE
 # What tests say of them, and of the judge and the plan, whose mistakes reach kernel and reference alike.
 SAMPLES = "KernelTable.*:SampleBatch.*:SampleRows.*:PagePool.*:Regime.*:*Regimes*:Random.*:CaseLine.*:CaseFile.*"
 JUDGE = "Judge.*:Verdict.*:Tolerance.*:KernelReport.*"
@@ -89,11 +90,12 @@ TESTED = {"src/verdict/compare.cpp": JUDGE, "src/verdict/tolerance.cpp": JUDGE,
           "src/kernels/tensor_parallel.cpp": "TensorParallel.*"}
 TESTED |= {f"src/plan/{name}.cpp": PLAN for name in ("attention", "linear_attention", "index_builders", "planned_cases", "decode_shape", "plan")}
 TESTED |= {f"src/sample/{name}.cpp": SAMPLES for name in ("attention", "page_pool", "regime", "gated_delta", "merge_state", "mrope",
-                                                         "causal_conv1d", "indices", "local_decode", "case_line", "case_file")}
+                                                         "causal_conv1d", "indices", "local_decode", "case_line", "case_file",
+                                                         "random", "rows")}
 TESTED |= {f"src/kernels/{name}.cpp": "KernelTable.*:Runner.PlainForms*" for name in BOTH_FORMS}
 TESTED |= {"src/kernels/gated_delta.cpp": "KernelTable.*", "src/sample/sample_size.cpp": "KernelTable.*"}
 TESTED |= {"src/kernels/blocks.cpp": "BlocksChoice.*", "src/kernels/tiles.cpp": "IntelTilesChoice.*:Runner.TileForms*"}
-TESTED |= {f"src/reference/{name}.cpp": "*Reference*" for name in BOTH_FORMS}
+TESTED |= {f"src/reference/{name}.cpp": "*Reference*" for name in [*BOTH_FORMS, "paged"]}
 
 
 def one_more(match):
