@@ -57,6 +57,48 @@ TEST(Judge, WhatVanishesInFp32IsNoDifferenceAndWhatDoesNotIs) {
   EXPECT_EQ(judged_as(0.0, 0x1p-96), VerdictWord::kFail);
 }
 
+// A small row between large ones, up to its last value and not beyond.
+TEST(Judge, ARowIsMeasuredAgainstItsOwnSizeAlone) {
+  Tensor got("out", DType::kF32, {3, 4});
+  std::vector<double> want(12, 1000.0);
+  std::fill(want.begin() + 4, want.begin() + 8, 1.0);
+  for (std::size_t i = 0; i < want.size(); ++i) got.set(static_cast<std::int64_t>(i), want[i]);
+  for (const std::int64_t off : {4, 7}) {
+    got.set(off, 1.5);
+    EXPECT_EQ(judge_output(got, want, {.rel_rms = 0.1}).reason,
+              "out[1,0] row is off by 0.25 of its size, 0.1 is allowed");
+    got.set(off, 1.0);
+  }
+}
+
+// What is just allowed passes; of equal differences the first is named, and a smaller one behind it is not.
+TEST(Judge, TheLargestDifferenceIsTheFirstOfItsSize) {
+  Tensor got("out", DType::kF32, {4});
+  for (const auto& [i, value] : {std::pair(0, 1.5), {1, 1.25}, {2, 0.5}, {3, 1.0}}) got.set(i, value);
+  const OutputVerdict verdict = judge_output(got, std::vector<double>(4, 1.0), {.abs = 0.5});
+  EXPECT_EQ(verdict.word, VerdictWord::kPass) << verdict.reason;
+  EXPECT_EQ(verdict.times_allowed, 1.0);
+  EXPECT_EQ(verdict.max_abs, 0.5);
+  EXPECT_EQ(verdict.worst, 0);
+}
+
+// Two rows are enough to tell rows apart, and log-sum-exps of no number tell none.
+TEST(Judge, RowsAreToldApartByTheirOwnNumbersOrByThoseOfAnotherOutput) {
+  const auto word = [](double second, double second_sum) {
+    const std::vector<double> out{1.0, 2.0, second, 2.0};
+    const std::vector<double> sums{0.5, second_sum};
+    Tensor got("out", DType::kF32, {2, 2});
+    Tensor lse("lse", DType::kF32, {2});
+    for (std::int64_t i = 0; i < 4; ++i) got.set(i, out[static_cast<std::size_t>(i)]);
+    for (std::int64_t i = 0; i < 2; ++i) lse.set(i, sums[static_cast<std::size_t>(i)]);
+    return judge({got, lse}, {{"out", out}, {"lse", sums}}, {exact_tolerance(), exact_tolerance()}, {}).word;
+  };
+  EXPECT_EQ(word(3.0, 0.5), VerdictWord::kPass);
+  EXPECT_EQ(word(1.0, 0.75), VerdictWord::kPass);
+  EXPECT_EQ(word(1.0, 0.5), VerdictWord::kMistrusted);
+  EXPECT_EQ(word(1.0, -kInf), VerdictWord::kMistrusted);
+}
+
 // All that has no direction points elsewhere, whichever of the two it is.
 TEST(Judge, NothingButZerosPointsElsewhere) {
   const std::vector<double> values = expected_values();
