@@ -78,6 +78,30 @@ class OnlineRow {
   double squares_ = 0.0;
 };
 
+// In vectors, and what is left over behind them.
+TEST(AttentionReferences, SumRowsOfAnyLength) {
+  for (const std::int64_t n : {0, 1, 15, 16, 17, 33, 64}) {
+    std::vector<double> a;
+    std::vector<double> b;
+    double product = 0.0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      a.push_back(static_cast<double>(i + 1));
+      b.push_back(static_cast<double>(3 - 2 * (i % 7)));
+      product += a.back() * b.back();
+    }
+    EXPECT_EQ(reference::dot(a.data(), b.data(), n), product) << n;
+    std::vector<double> sum = b;
+    reference::add_scaled(sum.data(), 0.5, a.data(), n);
+    for (std::size_t i = 0; i < sum.size(); ++i) EXPECT_EQ(sum[i], b[i] + 0.5 * a[i]) << n;
+    for (const DType type : {DType::kBf16, DType::kF16, DType::kF32}) {
+      Tensor cache("cache", type, {3, n});
+      for (std::int64_t i = 0; i < 3 * n; ++i) cache.set(i, static_cast<double>(i - 7));
+      const std::vector<double> row = reference::read_row(cache, 1, n);
+      for (std::int64_t i = 0; i < n; ++i) EXPECT_EQ(row[static_cast<std::size_t>(i)], static_cast<double>(n + i - 7));
+    }
+  }
+}
+
 TEST(MlaReference, EqualsSplitOnlineSoftmaxAndMerge) {
   for (const char* line : {"mla_decode --heads 3 --kv-splits 4 --cache-seqlens 320,257,1,0",
                            "mla_decode --heads 2 --inputs drift --kv-splits 3 --cache-seqlens 200",
