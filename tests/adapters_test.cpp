@@ -78,7 +78,8 @@ TEST(NamedFiles, ATemplateIsKnownByNameOrAFile) {
                                       {"--chat-template", "glm-5.3"},
                                       {"--completion-template", "qwen_coder"}})
     EXPECT_THAT(told(option, value), Not(HasSubstr("MD008"))) << value;
-  EXPECT_THAT(told("--chat-template", "nonesuch", "0.5.13.post1"), Not(HasSubstr("MD008"))) << "names of it are not known";
+  EXPECT_THAT(told("--chat-template", "nonesuch", "0.5.13.post1"), Not(HasSubstr("MD008")))
+      << "names of it are not known";
   EXPECT_THAT(told("--chat-template", "nonesuch", "0.5.14"), HasSubstr("MD008"));
   const ToolRun contained =
       run_tool({"check", "--no-kernel", "--command",
