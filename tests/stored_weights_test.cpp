@@ -85,6 +85,21 @@ TEST(StoredWeights, OfAnotherModelAreNotCounted) {
   }));
 }
 
+// A class allocates what a configuration describes, where no tensor is stored so.
+TEST(StoredWeights, OfAQuantisationThatNoTensorHasAreNotCounted) {
+  ModelFacts model = *model_of("Qwen/Qwen3-0.6B");
+  WeightFiles files = checkpoint(model);
+  EXPECT_TRUE(stored_weights(model, {}, files).has_value());
+  model.quantization = "fp8";
+  model.hf_quant_config = model.quant_config = Value::dict({{"quant_method", "fp8"}});
+  for (const char* type : {"F32", "BF16", "F16"}) {
+    for (StoredTensor& t : files.tensors) t.dtype = type;
+    EXPECT_FALSE(stored_weights(model, {}, files).has_value()) << type;
+  }
+  files.tensors.back().dtype = "F8_E4M3";
+  EXPECT_TRUE(stored_weights(model, {}, files).has_value());
+}
+
 // A checkpoint holds a tied matrix once; a class that builds its head all the same has it twice.
 // The sums of bytes may agree: the loader asks each tensor for its shape.
 TEST(StoredWeights, ATensorOfAnotherShapeIsNamed) {

@@ -89,13 +89,14 @@ Cut cut_of(const StoredTensor& t, const ModelFacts& model) {
   return Cut::kUnknown;
 }
 
+bool is_plain(const StoredTensor& t) { return t.dtype == "F32" || t.dtype == "BF16" || t.dtype == "F16"; }
+
 // Floating weights are kept in the type of the launch; packed ones and their scales as they are stored. Of a checkpoint
 // that does not say it is quantised none is packed.
 double bytes_of(const StoredTensor& t, const ModelFacts& model) {
-  const bool wide = t.dtype == "F32" || t.dtype == "BF16" || t.dtype == "F16";
   const bool narrow = t.dtype.starts_with("F8") && !model.quantization;
   const bool kept = !t.name.ends_with(".weight") && !t.name.ends_with(".bias");
-  if (kept || !(wide || narrow)) return static_cast<double>(t.bytes);
+  if (kept || !(is_plain(t) || narrow)) return static_cast<double>(t.bytes);
   const double stored = t.dtype == "F32" ? 4.0 : narrow ? 1.0 : 2.0;
   return static_cast<double>(t.bytes) / stored * plain_bytes(model);
 }
@@ -115,8 +116,6 @@ bool is_trusted(const ModelFacts& model) {
   return std::any_of(kTrusted.begin(), kTrusted.end(), [&](std::string_view a) { return model.has_architecture(a); });
 }
 
-bool is_packed(const StoredTensor& t) { return t.dtype != "F32" && t.dtype != "BF16" && t.dtype != "F16"; }
-
 // Whether what is stored is what stays.
 bool is_kept(const ModelFacts& model, const facts::WeightFiles& files) {
   // Quantised while it loads, or unpacked.
@@ -124,7 +123,7 @@ bool is_kept(const ModelFacts& model, const facts::WeightFiles& files) {
   if (model.quantization == "mxfp4" || model.quantization == "gguf" || model.quantization == "bitsandbytes")
     return false;
   // A description of a quantisation over tensors of none: its class allocates what it describes.
-  return !model.quantization || std::ranges::any_of(files.tensors, is_packed);
+  return !model.quantization || !std::ranges::all_of(files.tensors, is_plain);
 }
 
 // Whether the rules above tell of every parameter what a rank has of it.
