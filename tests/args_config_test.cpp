@@ -151,7 +151,7 @@ TEST(ArgsConfig, TheOlderMergersKnowDestinationsOnlyAndPrintDicts) {
   EXPECT_TRUE(std::holds_alternative<ParseRefusal>(negated.parse(v0_5(23))));
   EXPECT_TRUE(std::holds_alternative<UsageError>(negated.parse(v0_5(22))));
   const Yaml yaml("json-model-override-args: {a: 1}\n");
-  EXPECT_EQ(std::get<ServerArgs>(yaml.parse(v0_5(13)))[Field::json_model_override_args], Value("{'a': 1}"));
+  EXPECT_EQ(std::get<ServerArgs>(yaml.parse(v0_5(13, 1)))[Field::json_model_override_args], Value("{'a': 1}"));
   EXPECT_EQ(std::get<ServerArgs>(yaml.parse(v0_5(14)))[Field::json_model_override_args], Value(R"({"a": 1})"));
 }
 

@@ -185,7 +185,7 @@ TEST(Gguf, UnusableFilesAreRefusedWhereTheyAreRead) {
   };
   for (const Row& row : rows) {
     EXPECT_EQ(refused(outcome_of(row.content, v0_5(23))), row.in_23) << row.what;
-    EXPECT_EQ(refused(outcome_of(row.content, v0_5(13))), row.in_13) << row.what;
+    EXPECT_EQ(refused(outcome_of(row.content, v0_5(13, 1))), row.in_13) << row.what;
   }
   EXPECT_EQ(refused(outcome_of(good, v0_5(23), {}, "mistral")), "ValueError in get_config");
   EXPECT_EQ(refused(outcome_of(good, v0_5(23), {}, "hf")), "accepted");
@@ -235,7 +235,7 @@ TEST(Gguf, TensorsThatTheFileDoesNotHoldEndTheLaunch) {
   };
   for (const auto& [type, elements] : {std::pair{0U, 1000UL}, {2U, 32UL * 1000}, {0U, 1UL << 62U}, {77U, 1UL}}) {
     EXPECT_EQ(refused(outcome_of(with(type, elements), v0_5(23))), "ValueError in _try_load_longcat_config") << type;
-    EXPECT_EQ(refused(outcome_of(with(type, elements), v0_5(13))), "ValueError in parse") << type;
+    EXPECT_EQ(refused(outcome_of(with(type, elements), v0_5(13, 1))), "ValueError in parse") << type;
     const testing::TemporaryDirectory root;
     root.file("config.json",
               R"({"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "num_hidden_layers": 4})");

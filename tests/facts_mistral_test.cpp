@@ -55,7 +55,7 @@ TEST(MistralFormat, AParserGivenByHandCountsMoreThanTheName) {
     return std::get<std::shared_ptr<const ModelFacts>>(outcome.result)->model_type;
   };
   EXPECT_EQ(told("plain", "mistral"), "mistral");
-  EXPECT_EQ(told("plain", "mistral", v0_5(13)), "mistral");
+  EXPECT_EQ(told("plain", "mistral", v0_5(13, 1)), "mistral");
   EXPECT_EQ(told("plain", "auto"), "ValueError parse");
   EXPECT_EQ(told("mistral-small-4", "auto"), "mistral");
   EXPECT_EQ(told("mistral-small-4", "hf"), "ValueError parse");

@@ -44,7 +44,7 @@ TEST(Fp4Experts, DeepseekV4IsNamedByTheClassesOfTheRelease) {
   };
   for (const Row& row :
        {Row{"DeepseekV4ForCausalLM", v0_5(12), v0_5(11)}, Row{"DeepseekV4ForCausalLMNextN", v0_5(12), v0_5(11)},
-        Row{"DeepseekV4ForCausalLMDSpark", v0_5(16), v0_5(15)}}) {
+        Row{"DeepseekV4ForCausalLMDSpark", v0_5(16), v0_5(15, 1)}}) {
     const ModelFacts m = model(row.name, "{}");
     EXPECT_TRUE(is_deepseek_v4(m, row.first)) << row.name;
     EXPECT_FALSE(is_deepseek_v4(m, row.before)) << row.name;

@@ -40,7 +40,7 @@ TEST(Handlers, AreCalledAsTheReleaseCallsThem) {
   };
   for (const Row& row : rows) {
     EXPECT_EQ(traceback_name(v0_5(11), row.written), row.in_11) << row.written;
-    EXPECT_EQ(traceback_name(v0_5(12), row.written), row.in_12) << row.written;
+    EXPECT_EQ(traceback_name(v0_5(12, 1), row.written), row.in_12) << row.written;
     EXPECT_EQ(traceback_name(v0_5(18), row.written), row.in_18) << row.written;
     EXPECT_EQ(traceback_name(v0_5(19), row.written), row.in_19) << row.written;
   }
@@ -78,7 +78,7 @@ TEST(Handlers, AreCalledAsBeforeTheyWereFunctionsOfTheirOwn) {
        "_handle_custom_all_reduce_v2_multinode"},
   };
   for (const Row& row : rows) {
-    EXPECT_EQ(traceback_name(v0_5(row.patch - 1), row.written), row.before) << row.written;
+    EXPECT_EQ(traceback_name(v0_5(row.patch - 1, 1), row.written), row.before) << row.written;
     EXPECT_EQ(traceback_name(v0_5(row.patch), row.written), row.since) << row.written;
   }
   // Of a method whose name changed, too.
@@ -86,9 +86,9 @@ TEST(Handlers, AreCalledAsBeforeTheyWereFunctionsOfTheirOwn) {
 }
 
 TEST(Handlers, RecordTheirChangesUnderTheMethodThatHoldsThem) {
-  EXPECT_EQ(source_in_release(v0_5(12), "_handle_ngram"), "_handle_speculative_decoding");
+  EXPECT_EQ(source_in_release(v0_5(12, 1), "_handle_ngram"), "_handle_speculative_decoding");
   EXPECT_EQ(source_in_release(v0_5(13), "_handle_ngram"), "_handle_ngram");
-  EXPECT_EQ(source_in_release(v0_5(12), "_handle_elastic_ep"), "_handle_elastic_ep");
+  EXPECT_EQ(source_in_release(v0_5(12, 1), "_handle_elastic_ep"), "_handle_elastic_ep");
   EXPECT_EQ(source_in_release(v0_5(14), "_page_size_default"), "_handle_page_size");
   EXPECT_EQ(source_in_release(v0_5(15), "_page_size_default"), "_page_size_default");
 }

@@ -34,7 +34,7 @@ TEST(HostMemory, IsWhatTheSmallestNodeSaysBefore0523) {
   root.file("sys/devices/system/node/node0/cpulist", "0-1\n");
   root.file("sys/devices/system/node/node0/meminfo", "Node 0 MemTotal:       23423188 kB\nNode 0 MemFree: 1 kB\n");
   EXPECT_EQ(facts::read_host_memory_mib(v0_5(22), root.path()), 22874);
-  EXPECT_EQ(facts::read_host_memory_mib(v0_5(13), root.path()), 22874);
+  EXPECT_EQ(facts::read_host_memory_mib(v0_5(13, 1), root.path()), 22874);
 }
 
 TEST(HostMemory, IsTheContainersLimitWhereThatIsLower) {

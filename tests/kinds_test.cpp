@@ -182,7 +182,7 @@ TEST(Kinds, AStateIsToldByTheConfigurationsClassAsSglangDoes) {
 TEST(Kinds, SparseAttentionNeedsAnArchitectureOfTheReleaseAndItsKey) {
   ModelFacts m = model_of("deepseek_v32", nullptr, R"({"index_topk":2048})");
   m.architectures = {"GlmMoeDsaForCausalLMNextN"};
-  EXPECT_FALSE(is_deepseek_sparse(m, v0_5(15)));
+  EXPECT_FALSE(is_deepseek_sparse(m, v0_5(15, 1)));
   EXPECT_TRUE(is_deepseek_sparse(m, v0_5(16)));
   EXPECT_TRUE(resolve::is_deepseek_dsa(m, v0_5(16)));
   m.hf_config = model_of("deepseek_v32").hf_config;

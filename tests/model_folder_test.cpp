@@ -81,14 +81,14 @@ std::string told_of_generation(Release release, const std::string& content) {
 TEST(ModelFolder, MayHoldABrokenGenerationConfig) {
   const std::string broken = "/generation_config.json is no JSON; SGLang goes on without it";
   for (const char* text : {"{\"a\": ", "", "\xff\xfe{"}) {
-    EXPECT_EQ(told_of_generation(v0_5(13), text), broken);
+    EXPECT_EQ(told_of_generation(v0_5(13, 1), text), broken);
     EXPECT_EQ(told_of_generation(v0_5(16), text), broken);
     EXPECT_EQ(told_of_generation(v0_5(17), text), "") << "logged at DEBUG";
   }
-  EXPECT_EQ(told_of_generation(v0_5(13), "none"), " has no generation_config.json; SGLang goes on without it");
-  EXPECT_EQ(told_of_generation(v0_5(13), "{}"), "");
+  EXPECT_EQ(told_of_generation(v0_5(13, 1), "none"), " has no generation_config.json; SGLang goes on without it");
+  EXPECT_EQ(told_of_generation(v0_5(13, 1), "{}"), "");
   for (const char* text : {"[1]", "5", "null", "\"x\""}) {
-    EXPECT_EQ(told_of_generation(v0_5(13), text), "TypeError get_generation_config");
+    EXPECT_EQ(told_of_generation(v0_5(13, 1), text), "TypeError get_generation_config");
     EXPECT_EQ(told_of_generation(v0_5(23), text), "TypeError get_generation_config");
   }
 }

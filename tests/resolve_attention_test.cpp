@@ -18,7 +18,7 @@ using testing::mla_model;
 using testing::StepRun;
 using Fields = StepRun::Fields;
 
-constexpr Release k13 = v0_5(13);
+constexpr Release k13 = v0_5(13, 1);
 constexpr Release k23 = v0_5(23);
 
 void prepare_graphs(Resolution& r) {
