@@ -8,6 +8,7 @@
 #include "src/facts/model_files.h"
 #include "src/facts/model_source.h"
 #include "src/facts/stored_as.h"
+#include "tests/support/paths.h"
 #include "tests/support/run_tool.h"
 
 namespace preflight::facts {
@@ -224,6 +225,20 @@ constexpr std::string_view kMxfp4 =
     R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"torch_dtype":"bfloat16","quantization_config":{"quant_method":"mxfp4"}})";
 constexpr std::string_view kPlain =
     R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"torch_dtype":"bfloat16"})";
+
+// A head that the checkpoint brings is served since 0.5.16, not yet in 0.5.15.post1.
+TEST(ModelFacts, ACheckpointsOwnDsparkHeadIsItsDraft) {
+  const std::string config =
+      testing::read_file(testing::source_directory() + "/tests/data/models/deepseek-v4-flash/config.json");
+  const std::string bundled = "{\"dspark_block_size\": 5, " + config.substr(config.find('{') + 1);
+  const auto draft = [&](Release release) {
+    const auto outcome = outcome_of(bundled, release, [](ModelRequest& r) { r.is_draft = true; });
+    const auto facts = facts_of(outcome);
+    return facts ? facts->architectures.front() : refusal_of(outcome);
+  };
+  EXPECT_EQ(draft(v0_5(15, 1)), "DeepseekV4ForCausalLMNextN");
+  EXPECT_EQ(draft(v0_5(16)), "DeepseekV4ForCausalLMDSpark");
+}
 
 struct QuantizationRow {
   std::string_view config;
