@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 #include <charconv>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -23,7 +24,8 @@ struct Defaults {
 
   explicit Defaults(const resolve::ReleaseTable& table)
       : release(table.release), values(kFieldCount), exists(kFieldCount, false) {
-    for (const auto& [field, json] : table.defaults) {
+    for (const std::uint16_t row : table.defaults) {
+      const auto& [field, json] = resolve::default_rows()[row];
       const auto f = static_cast<std::size_t>(field);
       exists[f] = true;
       auto parsed = Value::parse_json(json);
@@ -76,7 +78,16 @@ std::span<const Field> fields_of(Release release) { return defaults_of(release).
 
 std::span<const Value> field_defaults(Release release) { return defaults_of(release).values; }
 
-std::span<const args::FlagRow> args::flag_table(Release release) { return table_of(release).flags; }
+std::span<const args::FlagRow> args::flag_table(Release release) {
+  static std::map<Release, std::vector<FlagRow>> all;
+  static std::mutex guard;
+  const std::lock_guard lock(guard);
+  std::vector<FlagRow>& table = all[release];
+  if (table.empty()) {
+    for (const std::uint16_t row : table_of(release).flags) table.push_back(resolve::flag_rows()[row]);
+  }
+  return table;
+}
 
 std::string Release::text() const {
   return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch) +
