@@ -171,6 +171,31 @@ TEST(PastedMessage, OfAFunctionWithSeveralRefusalsLeadsToItsOwnRule) {
   for (const auto& [text, rule] : rows) EXPECT_EQ(named(text), rule) << text;
 }
 
+// A few usual words stand in messages of the whole server, not of those alone that the table knows: without a traceback
+// they name no place, and beside another function they name another.
+TEST(PastedMessage, OfUsualWordsNamesAPlaceBesideItsFunctionAlone) {
+  const auto place = [](const std::string& text) {
+    const auto places = places_of(read_message(text));
+    return places.empty() ? std::string("nothing") : std::string(places.front().function);
+  };
+  const auto in = [](const char* file, const char* function, const char* said) {
+    return fmt::format("  File \"/x/sglang/srt/{}\", line 7, in {}\n    f()\n{}", file, function, said);
+  };
+  const char* divided = "ValueError: num_attention_heads must be divisible by num_key_value_heads";
+  EXPECT_EQ(place(divided), "nothing");
+  EXPECT_EQ(place(in("configs/beam.py", "_validate_beam_config", divided)), "nothing");
+  EXPECT_EQ(place(in("arg_groups/cp_tp_group_sharing_hook.py", "resolve_cp_tp_group_sharing", divided)),
+            "resolve_cp_tp_group_sharing");
+  EXPECT_EQ(place("ValueError: media URL domain is not allowed. Allowed domains: x"), "nothing");
+  EXPECT_EQ(place("ValueError: --cuda-graph-config[decode].backend='x' not allowed; allowed: ('full',)"),
+            "validate_cuda_graph_config");
+  EXPECT_EQ(place("AssertionError: tp_size must be divisible by moe_dp_size"), "handle_context_parallelism");
+  EXPECT_EQ(place("AssertionError: attn_cp_size (3) must be divisible by moe_dp_size (2)"), "nothing");
+  EXPECT_EQ(place("AssertionError: truncation_align_size is not supported for dllm prefill"), "nothing");
+  EXPECT_EQ(place("ValueError: W4AFP8 group_size must be a positive integer, got 0."), "nothing");
+  EXPECT_EQ(place("ValueError: The direct external linker does not support this model's draft KV."), "nothing");
+}
+
 // A terminal wraps behind hyphens and within the places of a traceback.
 TEST(PastedMessage, IsReadAsATerminalWrapsIt) {
   const PastedMessage m = read_message(

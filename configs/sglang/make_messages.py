@@ -6,9 +6,12 @@ is a place where SGLang refuses or warns while it reads arguments and models, or
 
   marker|kind|function|file|first-last
 
-The marker is a few words, in lower case, that stand in this message and in as few others as can be; kind is the
-exception, or "warning"; several functions of one message have a line each. `explain "TEXT"` looks for markers in what
-an operator pasted. Regenerate it when a release is added.
+The marker is a few words, in lower case, that stand in this message and in as few others as can be, those of the whole
+server counted; kind is the exception, or "warning"; several functions of one message have a line each. `explain "TEXT"`
+looks for markers in what an operator pasted. A line that ends with |named has a marker that other places say as well:
+it tells beside its function in a traceback alone; one that ends with other words tells beside these, too, of an option
+or a field that those places do not name.
+Regenerate it when a release is added.
 """
 import ast
 import pathlib
@@ -64,8 +67,11 @@ class Sites(ast.NodeVisitor):
     visit_AsyncFunctionDef = visit_FunctionDef
 
     def add(self, kind, node):
-        texts = [p for a in (node if isinstance(node, list) else [node]) for p in pieces(a)]
-        self.found.append((kind, self.function, tuple(tuple(words(t)) for t in texts if len(words(t)) > 1)))
+        nodes = node if isinstance(node, list) else [node]
+        texts = [p for a in nodes for p in pieces(a)]
+        said = " ".join(n.value for a in nodes for n in ast.walk(a) if isinstance(n, ast.Constant) and isinstance(n.value, str))
+        options = frozenset(re.findall(r"--[a-z0-9][a-z0-9-]*[a-z0-9]", said))
+        self.found.append((kind, self.function, tuple(tuple(words(t)) for t in texts if len(words(t)) > 1), options))
 
     def visit_Raise(self, node):
         if isinstance(node.exc, ast.Call):
@@ -87,6 +93,22 @@ class Sites(ast.NodeVisitor):
         self.generic_visit(node)
 
 
+def all_sites(folder, releases):
+    """(release, file, kind, function, parts, options) of every message of the server, a file that releases share read once."""
+    read = {}
+    for release in releases:
+        package = folder / release / "sglang"
+        places = {file for place in PLACES for file in package.glob(place)}
+        for file in sorted(package.glob("srt/**/*.py")):
+            text, name = file.read_text(encoding="utf-8-sig"), str(file.relative_to(package))
+            key = (name, text)
+            if key not in read:
+                visitor = Sites(name.startswith(WARNED))
+                visitor.visit(ast.parse(text))
+                read[key] = [s for s in visitor.found if s[2]]
+            yield from ((release, name if file in places else "", *site) for site in read[key])
+
+
 def windows(parts):
     for part in parts:
         for size in range(2, LONGEST + 1):
@@ -101,18 +123,18 @@ def number(release):
 def main():
     folder, out = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     releases = sorted((p.name for p in folder.iterdir() if (p / "sglang").is_dir()), key=number)
-    sites = {}
-    for release in releases:
-        package = folder / release / "sglang"
-        for place in PLACES:
-            for file in package.glob(place):
-                name = str(file.relative_to(package))
-                visitor = Sites(name.startswith(WARNED))
-                visitor.visit(ast.parse(file.read_text()))
-                for kind, function, parts in visitor.found:
-                    if parts:
-                        sites.setdefault((parts, kind), {}).setdefault((function, name), set()).add(release)
-    having = {}
+    sites, elsewhere, named_things = {}, {}, {}
+    for release, name, kind, function, parts, options in all_sites(folder, releases):
+        fields = {word for part in parts for word in part if "_" in word}
+        named_things.setdefault((parts, kind), set()).update(fields | {" ".join(words(o)) for o in options})
+        if name:
+            sites.setdefault((parts, kind), {}).setdefault((function, name), set()).add(release)
+        else:
+            elsewhere.setdefault((parts, kind), set()).add(function.lstrip("_"))
+    having, others = {}, {}
+    for (parts, kind), functions in elsewhere.items():
+        for window in set(windows(parts)):
+            others.setdefault((window, kind), set()).update((f, parts) for f in functions)
     for site in sites:
         for window in set(windows(site[0])):
             having.setdefault(window, set()).add(site)
@@ -120,10 +142,15 @@ def main():
     for site, functions in sites.items():
         parts, kind = site
 
+        own = {f.lstrip("_") for f, _ in functions}
+
+        def said_elsewhere(window):
+            return [p for f, p in others.get((window, kind), ()) if f not in own and p != parts]
+
         def rank(window):
             size = window.count(" ")
             same = {(s[1], f.lstrip("_")) for s in having[window] for f, _ in sites[s]}
-            return (len(same), len(having[window]), abs(size - 2), -len(window))
+            return (len(same) + bool(said_elsewhere(window)), len(same), len(having[window]), abs(size - 2), -len(window))
 
         candidates = sorted(set(windows(parts)), key=lambda w: (rank(w), w))
         if not candidates:
@@ -131,7 +158,10 @@ def main():
         for (function, name), found in functions.items():
             first, last = min(found, key=number), max(found, key=number)
             span = f"{first.split('.')[2]}-{last.split('.')[2]}"
-            lines.add(f"{candidates[0]}|{kind}|{function}|{name}|{span}")
+            more = said_elsewhere(candidates[0])
+            telling = named_things[site].difference(*(named_things[p, kind] for p in more))
+            named = f"|{min(telling, default='named')}" if more else ""
+            lines.add(f"{candidates[0]}|{kind}|{function}|{name}|{span}{named}")
     head = ["# Places where SGLang refuses or warns, by a few words of the message: marker|kind|function|file|releases 0.5.N."]
     out.write_text("\n".join(head + sorted(lines)) + "\n")
 

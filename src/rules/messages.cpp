@@ -132,7 +132,8 @@ const std::vector<MessagePlace>& table() {
       place.function = next_part(line, '|');
       place.file = next_part(line, '|');
       place.first = number(next_part(line, '-'));
-      place.last = number(line);
+      place.last = number(next_part(line, '|'));
+      place.beside = line;
       out.push_back(place);
     }
     return out;
@@ -262,6 +263,12 @@ bool is_frame(const PastedMessage& m, std::size_t frame, const MessagePlace& pla
   if (bare(m.functions[frame]) != name) return false;
   const bool is_usual = std::ranges::find(kUsualNames, name) != std::end(kUsualNames);
   return !is_usual || place.file.empty() || is_file(m.files[frame], place.file) || !is_sglangs(m.files[frame]);
+}
+
+// Without its function: the words that others say as well beside words of its own, Python's own never.
+bool tells_alone(const PastedMessage& m, const MessagePlace& row) {
+  if (row.marker == kPythonsOwn) return false;
+  return row.beside.empty() || (row.beside != "named" && holds(m.words, row.beside));
 }
 
 // A traceback that names files of SGLang says where it was: a place in another file, and no frame of it, did not say
@@ -474,7 +481,7 @@ std::vector<MessagePlace> places_of(const PastedMessage& m) {
   const std::vector<bool> held = rows_in(m.words);
   for (std::size_t i = 0; i < held.size(); ++i) {
     const MessagePlace& row = table()[i];
-    if (!held[i] || (row.marker == kPythonsOwn && !names(m, row.function))) continue;
+    if (!held[i] || !(tells_alone(m, row) || names(m, row.function))) continue;
     if (takes(m, row.kind)) found.push_back(row);
   }
   const auto in_traceback = [&](const MessagePlace& p) { return stands_in_traceback(m, p); };
