@@ -83,6 +83,13 @@ TEST(Explain, KnowsAWordThatIsAllOfAMessage) {
   }
 }
 
+// What `check` tells with a launch's values is not said to lie behind what it looks at.
+TEST(Explain, SaysWhichRefusalsCheckTells) {
+  EXPECT_THAT(run_tool({"explain", "RuntimeError: Unknown diffusion LLM algorithm: mine"}).out, HasSubstr("RF001"));
+  EXPECT_THAT(run_tool({"explain", "AssertionError: _init_unified_swa_pools called on a"}).out,
+              HasSubstr("after the arguments were resolved"));
+}
+
 TEST(Explain, SaysWhatTheFieldsOfTuningAre) {
   for (const char* field : {"model_path",
                             "tokenizer_path",

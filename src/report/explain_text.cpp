@@ -229,12 +229,13 @@ std::string place_text(const rules::MessagePlace& place, const std::string& exce
 
 // Whether SGLang says it while it resolves the arguments, or somebody else does.
 bool of_resolution(const rules::MessagePlace& place) {
-  constexpr std::array<std::string_view, 10> kPlaces = {"srt/server_args",
+  constexpr std::array<std::string_view, 11> kPlaces = {"srt/server_args",
                                                         "srt/arg_groups/",
                                                         "srt/configs/",
                                                         "srt/utils/",
                                                         "srt/speculative/spec_info.py",
                                                         "srt/dllm/config.py",
+                                                        "srt/dllm/algorithm/__init__.py",
                                                         "srt/connector/",
                                                         "srt/platforms/",
                                                         "srt/kernel_plugins/",
