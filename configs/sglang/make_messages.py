@@ -120,48 +120,54 @@ def number(release):
     return [int(n) for n in re.findall(r"\d+", release)[:3]]
 
 
+class Messages:
+    """Messages of the places above and of the rest of the server, and which of them have a few words."""
+
+    def __init__(self, folder, releases):
+        self.sites, self.things, elsewhere = {}, {}, {}
+        for release, name, kind, function, parts, options in all_sites(folder, releases):
+            fields = {word for part in parts for word in part if "_" in word}
+            self.things.setdefault((parts, kind), set()).update(fields | {" ".join(words(o)) for o in options})
+            if name:
+                self.sites.setdefault((parts, kind), {}).setdefault((function, name), set()).add(release)
+            else:
+                elsewhere.setdefault((parts, kind), set()).add(function.lstrip("_"))
+        self.having, self.others = {}, {}
+        for (parts, kind), functions in elsewhere.items():
+            for window in set(windows(parts)):
+                self.others.setdefault((window, kind), set()).update((f, parts) for f in functions)
+        for site in self.sites:
+            for window in set(windows(site[0])):
+                self.having.setdefault(window, set()).add(site)
+
+    def elsewhere(self, site, window):
+        """Other messages of the rest of the server, of other functions, that have these words, too."""
+        own = {f.lstrip("_") for f, _ in self.sites[site]}
+        return [p for f, p in self.others.get((window, site[1]), ()) if f not in own and p != site[0]]
+
+    def marker(self, site):
+        """The words that the fewest others have, and what beside them tells; empty: the message has none."""
+        def rank(window):
+            size, having = window.count(" "), self.having[window]
+            same = {(s[1], f.lstrip("_")) for s in having for f, _ in self.sites[s]}
+            return (len(same) + bool(self.elsewhere(site, window)), len(same), len(having), abs(size - 2), -len(window))
+
+        best = min(set(windows(site[0])), key=lambda w: (rank(w), w), default="")
+        others = self.elsewhere(site, best)
+        telling = self.things[site].difference(*(self.things[p, site[1]] for p in others))
+        return best, f"|{min(telling, default='named')}" if others else ""
+
+
 def main():
     folder, out = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     releases = sorted((p.name for p in folder.iterdir() if (p / "sglang").is_dir()), key=number)
-    sites, elsewhere, named_things = {}, {}, {}
-    for release, name, kind, function, parts, options in all_sites(folder, releases):
-        fields = {word for part in parts for word in part if "_" in word}
-        named_things.setdefault((parts, kind), set()).update(fields | {" ".join(words(o)) for o in options})
-        if name:
-            sites.setdefault((parts, kind), {}).setdefault((function, name), set()).add(release)
-        else:
-            elsewhere.setdefault((parts, kind), set()).add(function.lstrip("_"))
-    having, others = {}, {}
-    for (parts, kind), functions in elsewhere.items():
-        for window in set(windows(parts)):
-            others.setdefault((window, kind), set()).update((f, parts) for f in functions)
-    for site in sites:
-        for window in set(windows(site[0])):
-            having.setdefault(window, set()).add(site)
-    lines = set()
-    for site, functions in sites.items():
-        parts, kind = site
-
-        own = {f.lstrip("_") for f, _ in functions}
-
-        def said_elsewhere(window):
-            return [p for f, p in others.get((window, kind), ()) if f not in own and p != parts]
-
-        def rank(window):
-            size = window.count(" ")
-            same = {(s[1], f.lstrip("_")) for s in having[window] for f, _ in sites[s]}
-            return (len(same) + bool(said_elsewhere(window)), len(same), len(having[window]), abs(size - 2), -len(window))
-
-        candidates = sorted(set(windows(parts)), key=lambda w: (rank(w), w))
-        if not candidates:
-            continue
-        for (function, name), found in functions.items():
+    messages, lines = Messages(folder, releases), set()
+    for site, functions in messages.sites.items():
+        marker, beside = messages.marker(site)
+        for (function, name), found in functions.items() if marker else ():
             first, last = min(found, key=number), max(found, key=number)
             span = f"{first.split('.')[2]}-{last.split('.')[2]}"
-            more = said_elsewhere(candidates[0])
-            telling = named_things[site].difference(*(named_things[p, kind] for p in more))
-            named = f"|{min(telling, default='named')}" if more else ""
-            lines.add(f"{candidates[0]}|{kind}|{function}|{name}|{span}{named}")
+            lines.add(f"{marker}|{site[1]}|{function}|{name}|{span}{beside}")
     head = ["# Places where SGLang refuses or warns, by a few words of the message: marker|kind|function|file|releases 0.5.N."]
     out.write_text("\n".join(head + sorted(lines)) + "\n")
 
