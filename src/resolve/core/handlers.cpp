@@ -16,6 +16,7 @@ constexpr Handler kHandlers[] = {
     {.name = "apply_deepep_adjustments"},
     {.name = "apply_deepseek_v4_defaults", .underscored_until = kNever},
     {.name = "apply_fields", .underscored_until = kAlways},
+    {.name = "apply_fuseep_mode_env_compat", .underscored_until = kAlways},
     {.name = "apply_glm5_chunked_prefill_default", .underscored_until = kNever},
     {.name = "apply_glm5_prefill_cuda_graph_policy", .underscored_until = kNever},
     {.name = "apply_inkling_prefill_cuda_graph_default"},
