@@ -54,8 +54,12 @@ std::int64_t heads_or_zero(const HfConfigPtr& config) {
 std::int64_t repeated_length(const std::string& digits, const Value& factor, const char* key) {
   constexpr std::string_view kFunction = "get_context_length";
   constexpr std::int64_t kMostTimes = 20;  // of one digit; what is longer is no length
+  constexpr double kMostDigits = 4300;     // that Python's int() reads
   if (!factor.is_int() && !factor.is_bool()) {
     raise(RF::kOther, "TypeError", kFunction, fmt::format("{} is a text, which is multiplied by no whole number", key));
+  }
+  if (factor.as_number() * static_cast<double>(digits.size()) > kMostDigits) {
+    raise(RF::kOther, "ValueError", kFunction, fmt::format("{} has more digits than a number may have", key));
   }
   std::string text;
   for (auto times = std::clamp<std::int64_t>(factor.as_int(), 0, kMostTimes); times > 0; --times) text += digits;

@@ -321,8 +321,9 @@ class Reader {
 
   void repair_loaded(const HfConfigPtr& config) const {
     need_first(config->get("architectures"));
-    const std::string first = first_name(config->get("architectures"));
-    if (!config->is_none("architectures") && first.empty() && config->get("architectures").is_list()) {
+    const Value names = config->get("architectures");
+    const std::string first = first_name(names);
+    if (names.is_list() && names.as_list().empty()) {
       raise(RF::kOther, "IndexError", parse(), "architectures in config.json is empty");
     }
     if (!newer() && release_ >= v0_5(13) && first == "GlmMoeDsaForCausalLM") {
@@ -502,7 +503,11 @@ HfConfigPtr converted(const Value& dict, const ConfigTables& tables) {
 }  // namespace
 
 HfConfigPtr hf_text_config(const HfConfigPtr& config, std::string_view function) {
-  const std::string first = first_name(config->get("architectures"));
+  const Value names = config->get("architectures");
+  if (names.is_list() && !names.as_list().empty() && !names.as_list()[0].is_string()) {
+    raise(RF::kOther, "AttributeError", function, "the first of the architectures in config.json is no text");
+  }
+  const std::string first = first_name(names);
   if (first.starts_with("Llava") && first.ends_with("ForCausalLM")) {
     config->set("dtype", "float16");
     return config;
@@ -512,6 +517,9 @@ HfConfigPtr hf_text_config(const HfConfigPtr& config, std::string_view function)
     HfConfigPtr sub = config->sub(name);
     if (!sub) {
       const Value dict = config->get(name);
+      if (!dict.is_dict() && !dict.is_none() && !dtype.is_none()) {
+        raise(RF::kOther, "AttributeError", function, fmt::format("{} is no object, and takes no dtype", name));
+      }
       if (!dict.is_dict() || config->config_class() == nullptr) continue;
       sub = converted(dict, *config->config_class()->tables);
       set_checked(config, name, sub, function);

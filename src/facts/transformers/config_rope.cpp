@@ -58,7 +58,10 @@ Arguments usual_conversion(Release release, const HfConfigPtr& self, Arguments k
   const Value scaling = argument(kwargs, "rope_scaling", Value());
   Value rope = scaling.truthy() ? scaling : self->get("rope_parameters");
   if (rope.is_none()) rope = Value::dict({});
-  if (!rope.is_dict()) rule_error("AttributeError", function, "rope_parameters is no dict");
+  if (!rope.is_dict()) {
+    set_checked(self, "rope_parameters", rope, function);  // refuses it where the class declares the type
+    rule_error("AttributeError", function, "rope_parameters is no dict");
+  }
   const Value theta = argument(kwargs, "rope_theta",
                                self->has("rope_theta")      ? self->get("rope_theta")
                                : self->has("default_theta") ? self->get("default_theta")
