@@ -364,12 +364,24 @@ class Reader {
     }
   }
 
-  // from_pretrained of a class: the part of the file that names its model type, else all of it.
+  // A class attribute that is a text, or "".
+  static std::string text_constant(const ConfigClass& config_class, std::string_view name) {
+    for (const auto& [key, attribute] : config_class.constants) {
+      const auto* value = std::get_if<Value>(&attribute);
+      if (key == name && value != nullptr && value->is_string()) return value->as_string();
+    }
+    return {};
+  }
+
+  // from_pretrained of a class: the part that the class is named for, in it the one that names its model type, else
+  // all.
   [[nodiscard]] Value part_for(const ConfigClass& config_class) const {
-    const std::string type = text_field(dict_, "model_type");
-    if (type.empty() || type == config_class.model_type) return dict_;
-    Value part = dict_;
-    for (const auto& item : dict_.as_dict()) {
+    const Value own = field(dict_, text_constant(config_class, "base_config_key"));
+    const Value whole = own.is_dict() ? own : dict_;
+    const std::string type = text_field(whole, "model_type");
+    if (type.empty() || type == config_class.model_type) return whole;
+    Value part = whole;
+    for (const auto& item : whole.as_dict()) {
       if (item.second.is_dict() && text_field(item.second, "model_type") == config_class.model_type) part = item.second;
     }
     return part;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "src/facts/transformers/config_rules.h"
+#include "src/facts/transformers/rule_values.h"
 #include "src/python/text.h"
 
 namespace preflight::facts {
@@ -125,14 +126,15 @@ void set_per_layer(const HfConfigPtr& self, const Value& layers, std::string_vie
 }
 
 // Older names of kinds of layers become today's, in the releases that know some.
-void rename_layer_types(const ConfigTables& tables, const HfConfigPtr& self) {
+void rename_layer_types(const ConfigTables& tables, const HfConfigPtr& self, std::string_view function) {
   if (!tables.setting("legacy_layer_type_remap").is_dict()) return;
   const Value& names = tables.setting("legacy_layer_type_remap");
   for (const char* key : {"layer_types", "mtp_layer_types"}) {
     const Value types = self->get(key);
-    if (!types.is_list()) continue;
+    if (types.is_none()) continue;
+    if (types.is_number()) rule_error("TypeError", function, fmt::format("{} is no list", key));
     Value::List list;
-    for (const auto& type : types.as_list()) {
+    for (const auto& type : rules::items_of(types)) {
       const Value* newer = type.is_string() ? names.find(type.as_string()) : nullptr;
       list.push_back(newer == nullptr ? type : *newer);
     }
@@ -198,7 +200,7 @@ void root_post(const ConfigTables& tables, const HfConfigPtr& self, Arguments kw
   }
   for (auto& [name, value] : kwargs) set_checked(self, name, std::move(value), function);
   if (per_layer) set_per_layer(self, *per_layer, function);
-  rename_layer_types(tables, self);
+  rename_layer_types(tables, self, function);
 }
 
 void set_fields(const ConfigClass& c, const HfConfigPtr& self, Arguments& kwargs, std::string_view function) {
