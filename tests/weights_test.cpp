@@ -1,12 +1,13 @@
 // Parameter counts against the published ones, bytes by quantisation, and the share of one rank.
-#include <gtest/gtest.h>
-#include "tests/support/run_tool.h"
-#include <nlohmann/json.hpp>
-
 #include <cmath>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "src/plan/weights.h"
 #include "tests/support/example_launch.h"
+#include "tests/support/run_tool.h"
 
 namespace preflight {
 namespace {
@@ -346,7 +347,8 @@ TEST(Weights, NothingIsSaidOfShapesNotModelled) {
 }
 
 // What 0.5.23's own classes allocate (tests/parity/weights.py): a tower's attention is cut over attention's ranks, its
-// MLP over all; Voxtral's encoder, and the language models of both, over all.
+// MLP over all; Voxtral's encoder, and the language models of both, over all. A language model that takes stages is
+// shared out over them, though the class around it takes none and the launch fails behind the weights.
 TEST(Weights, TowersAndTheirLanguageModelsAreCutAsTheirClassesCutThem) {
   struct Row {
     const char* model;
@@ -357,6 +359,13 @@ TEST(Weights, TowersAndTheirLanguageModelsAreCutAsTheirClassesCutThem) {
                       {"OpenGVLab/InternVL2_5-2B", "--tp-size 4 --dp-size 4 --enable-dp-attention", 1275914240},
                       {"OpenGVLab/InternVL3-8B", "--tp-size 4", 4016601088},
                       {"OpenGVLab/InternVL3-8B", "--tp-size 4 --dp-size 4 --enable-dp-attention", 4983138304},
+                      {"OpenGVLab/InternVL3-8B", "--pp-size 2", 8275973120},  // Qwen2's layers are shared out
+                      {"OpenGVLab/InternVL3-8B", "--tp-size 2 --pp-size 2", 4167481344},
+                      {"OpenGVLab/InternVL3-8B", "--pp-size 4", 5013164032},
+                      {"OpenGVLab/InternVL2_5-2B", "--pp-size 2", 4411959296},  // InternLM2's are not
+                      {"Qwen/Qwen3-Omni-30B-A3B-Instruct", "--tp-size 1", 63438410976},
+                      {"Qwen/Qwen3-Omni-30B-A3B-Instruct", "--tp-size 4", 15909528888},
+                      {"Qwen/Qwen3-Omni-30B-A3B-Instruct", "--pp-size 4", 17950866656},
                       {"mistralai/Voxtral-Mini-3B-2507", "--tp-size 1", 9352624128},
                       {"mistralai/Voxtral-Mini-3B-2507", "--tp-size 4", 2387552256},
                       {"mistralai/Voxtral-Mini-3B-2507", "--tp-size 4 --dp-size 2 --enable-dp-attention", 2387552256}};
@@ -368,6 +377,24 @@ TEST(Weights, TowersAndTheirLanguageModelsAreCutAsTheirClassesCutThem) {
     const auto sheet = nlohmann::json::parse(testing::run_tool(words).out, nullptr, false);
     ASSERT_TRUE(sheet.is_object()) << row.model;
     EXPECT_NEAR(sheet["weights_gib"].get<double>() * (1 << 30) / row.bytes, 1.0, 0.005) << row.model << row.split;
+  }
+}
+
+// Beside them each stage has the whole tower, which LLaVA fetches when it loads.
+TEST(Weights, StagesOfLlavaShareItsLanguageModel) {
+  std::ifstream file(testing::source_directory() + "/configs/models/llava-v1.5-7b.json");
+  nlohmann::json config = nlohmann::json::parse(file)["config"];
+  const testing::TemporaryDirectory dir;
+  for (const char* name : {"LlavaLlamaForCausalLM", "LlavaQwenForCausalLM", "LlavaMistralForCausalLM"}) {
+    config["architectures"] = {name};
+    const std::string path = dir.file(std::string(name) + "/config.json", config.dump());
+    const auto gib = [&](const char* stages) {
+      const auto run = testing::run_tool({"memory", "--format", "json", "--sglang-version", "0.5.23", "--",
+                                          "--model-path", path.substr(0, path.rfind('/')), "--pp-size", stages});
+      return nlohmann::json::parse(run.out, nullptr, false).value("weights_gib", 0.0);
+    };
+    EXPECT_GT(gib("1"), 13.0) << name;
+    EXPECT_LT(gib("2"), 7.3) << name;
   }
 }
 

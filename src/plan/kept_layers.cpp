@@ -2,11 +2,13 @@
 #include "src/plan/kept_layers.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <numeric>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "src/facts/kinds.h"
 #include "src/facts/model_classes.h"
@@ -316,14 +318,32 @@ std::int64_t Stage::count(const std::vector<std::int64_t>& layers) const {
   return std::ranges::count_if(layers, [&](std::int64_t i) { return first <= i && i < end; });
 }
 
-// A class that pools what a body makes shares it out all the same, whatever the class takes.
+// Of a class that builds another one for its text: that one. Empty: it has layers of its own.
+std::string text_class(const ModelFacts& m) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kBuilds = {
+      {{"Qwen3OmniMoeForConditionalGeneration", "Qwen3MoeForCausalLM"},
+       {"LlavaLlamaForCausalLM", "LlamaForCausalLM"},
+       {"LlavaQwenForCausalLM", "Qwen2ForCausalLM"},
+       {"LlavaMistralForCausalLM", "MistralForCausalLM"}}};
+  if (const Value* names = m.hf_text_config.find("architectures");
+      m.has_architecture("InternVLChatModel") && names != nullptr && names->is_list() && !names->as_list().empty()) {
+    return names->as_list().front().is_string() ? names->as_list().front().as_string() : "";
+  }
+  const auto row = std::ranges::find_if(kBuilds, [&](const auto& one) { return m.has_architecture(one.first); });
+  return row == kBuilds.end() ? "" : std::string(row->second);
+}
+
+// A class that pools what a body makes shares it out all the same, whatever the class takes; so does one that has
+// another build its text, where that one does.
 std::int64_t sharing_stages(const LaunchView& view) {
   const Launch& launch = view.launch();
-  const bool whole = launch.model != nullptr && launch.model->is_generation &&
-                     std::ranges::any_of(launch.model->architectures, [&](const std::string& name) {
-                       return facts::model_class(name, launch.release()) == facts::ModelClass::kWhole;
-                     });
-  return whole ? 1 : view.pp();
+  if (launch.model == nullptr || !launch.model->is_generation) return view.pp();
+  const auto is = [&](const std::string& name, facts::ModelClass kind) {
+    return facts::model_class(name, launch.release()) == kind;
+  };
+  const bool whole = std::ranges::any_of(launch.model->architectures,
+                                         [&](const std::string& name) { return is(name, facts::ModelClass::kWhole); });
+  return whole && !is(text_class(*launch.model), facts::ModelClass::kStages) ? 1 : view.pp();
 }
 
 std::vector<std::int64_t> told_partition(const LaunchView& view) {

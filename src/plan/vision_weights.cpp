@@ -82,6 +82,25 @@ VisionWeights voxtral(const ModelFacts& m, const Value& audio) {
           .over_all = encoder(audio, inner_width(audio), 2)};
 }
 
+// Qwen3-Omni's thinker sees as Qwen3-VL does, and hears: three convolutions, their channels over 16 bands brought to
+// the encoder's width, and two matrices behind its layers.
+VisionWeights qwen3_omni(const ModelFacts& m, const Value& thinker) {
+  VisionWeights out;
+  if (const Value* vision = thinker.find("vision_config"); vision != nullptr && vision->is_dict()) {
+    out = qwen_vl(m, *vision);
+    if (vision->find("num_position_embeddings") == nullptr) out.whole += 2304 * number(*vision, {"hidden_size"});
+  }
+  if (const Value* audio = thinker.find("audio_config"); audio != nullptr && audio->is_dict()) {
+    const double width = number(*audio, {"d_model"});
+    const double inner = number(*audio, {"encoder_ffn_dim"});
+    const double channels = number(*audio, {"downsample_hidden_size"}, 480);
+    out.cut += number(*audio, {"encoder_layers"}) * (4 * width * width + 2 * width * inner);
+    out.whole += 9 * channels * (1 + 2 * channels) + 16 * channels * width + width * width +
+                 width * number(*audio, {"output_dim"}, 3584);
+  }
+  return out;
+}
+
 // InternViT: its attention asks for attention's ranks, its MLP for all.
 VisionWeights internvl(const ModelFacts& m, const Value& vision) {
   const double width = number(vision, {"hidden_size"});
@@ -100,6 +119,10 @@ VisionWeights vision_weights(const ModelFacts& model) {
   if (const Value audio = model.root("audio_config");
       audio.is_dict() && architecture_starts_with(model, {"VoxtralFor"})) {
     return voxtral(model, audio);
+  }
+  if (const Value thinker = model.root("thinker_config");
+      thinker.is_dict() && architecture_starts_with(model, {"Qwen3OmniMoe"})) {
+    return qwen3_omni(model, thinker);
   }
   const Value vision = model.root("vision_config");
   // Gemma builds its tower also where images are switched off.
