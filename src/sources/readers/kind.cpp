@@ -1,6 +1,7 @@
 // What kind of file a text is, by its name where it has one and by what stands in it. Tested by tests/sources_test.cpp.
 #include <algorithm>
 
+#include "src/base/ascii_case.h"
 #include "src/sources/container_command.h"
 #include "src/sources/readers/readers.h"
 
@@ -173,7 +174,7 @@ bool is_of_supervisor(std::string_view text) {
   const bool program =
       has_line(text, "[program:") || has_line(text, "[fcgi-program:") || has_line(text, "[eventlistener:");
   const bool parts = has_line(text, "[supervisord]") && has_line(text, "[include]");
-  return (program && text.find("command") != std::string_view::npos) || parts;
+  return (program && ascii_lower(text).find("command") != std::string::npos) || parts;
 }
 
 bool is_manifest(std::string_view text) {
