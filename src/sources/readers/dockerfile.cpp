@@ -253,6 +253,20 @@ Result<bool> keep_file(Image& image, const ShellText& whole, const SourceText& s
   return true;
 }
 
+// Files that were written and that a COPY puts others in the place of.
+void forget_covered(Image& image, const Copied& copy, const SourceText& source) {
+  const std::string& from = copy.from.text;
+  const std::string inside = copy.to == "/" ? "/" : copy.to + "/";
+  std::erase_if(image.files, [&](const auto& file) {
+    const std::string& path = file.first;
+    if (path == copy.to) return true;
+    if (!path.starts_with(inside)) return false;
+    const std::string name = path.substr(inside.size());
+    return copy.from_image || from.find('*') != std::string::npos || std::filesystem::path(from).filename() == name ||
+           file_beside(source.name, from + "/" + name).has_value();
+  });
+}
+
 // COPY and ADD of plain words; what a variable names is not followed.
 void keep_copy(Image& image, const ShellText& rest, const SourceText& source) {
   std::vector<ShellWord> words;
@@ -266,7 +280,10 @@ void keep_copy(Image& image, const ShellText& rest, const SourceText& source) {
   if (words.size() < 2) return;
   const std::string to = image_path(image.folder, words.back().text);
   const bool computed = to.find('$') != std::string::npos;
-  for (std::size_t i = 0; i + 1 < words.size() && !computed; ++i) image.copied.push_back({words[i], to, from_image});
+  for (std::size_t i = 0; i + 1 < words.size() && !computed; ++i) {
+    image.copied.push_back({words[i], to, from_image});
+    if (!words[i].text.starts_with("<<")) forget_covered(image, image.copied.back(), source);
+  }
 }
 
 // What these lines of RUN do to a file with that name, but for who may run it.
@@ -368,10 +385,6 @@ void bring_scripts(Image& image, const std::vector<ShellWord>& words, const Sour
     if (i > 0 && word.starts_with('-')) continue;
     if (i == 0 && is_shell(word)) continue;
     if (word.empty() || word.find('$') != std::string::npos || image.files.contains(word)) return;
-    if (const auto own = image.files.find(image_path(image.folder, word)); own != image.files.end()) {
-      image.files.insert_or_assign(word, own->second);
-      return;
-    }
     std::vector<std::string> paths;
     if (i > 0 || word.find('/') != std::string::npos) {
       paths.push_back(image_path(image.folder, word));
@@ -379,6 +392,10 @@ void bring_scripts(Image& image, const std::vector<ShellWord>& words, const Sour
       for (const auto folder : kSearched) paths.push_back(std::string(folder) + "/" + word);
     }
     for (const std::string& path : paths) {
+      if (const auto own = image.files.find(path); own != image.files.end()) {
+        image.files.insert_or_assign(word, own->second);
+        return;
+      }
       auto script = copied_script(image, path, source);
       if (!script) continue;
       const std::string& text = script->text.text;
