@@ -187,7 +187,8 @@ bool ManifestReader::walk_numbered(const YamlNode& node, const Around& around, i
   return true;
 }
 
-// Pods of an indexed Job, one by one, where their template asks for the number: Kubernetes gives it to each container.
+// Pods of an indexed Job, one by one, where their template asks for the number: Kubernetes gives it to each container,
+// and to its host's name.
 bool ManifestReader::walk_indexed(const YamlNode& job, const Around& around, int depth) {
   constexpr const char* kIndexOfJob = "JOB_COMPLETION_INDEX";
   const YamlNode* spec = value_of(job, "spec");
@@ -196,7 +197,9 @@ bool ManifestReader::walk_indexed(const YamlNode& job, const Around& around, int
   const bool indexed = is_map(pod) && text_of(*spec, "completionMode") == "Indexed" && !given_.contains(kIndexOfJob);
   const int size = indexed ? size_of(*spec, "completions") : 0;
   int parts = kMostParts;
-  if (size < 1 || !asks_for_index(pod, kOfJob, parts)) return false;
+  if (size < 1 || !(asks_for_index(pod, kOfJob, parts) || asks_for_index(pod, kOfPod, parts))) return false;
+  const YamlNode* network = at_path(pod, {"spec", "hostNetwork"});
+  const bool own_host = !around.name.empty() && !is_scalar(network) && at_path(pod, {"spec", "hostname"}) == nullptr;
   const std::size_t offset = tree_.offset(job);
   for (int i = 0; i < size && !stopped(); ++i) {
     Around inside = around;
@@ -205,6 +208,10 @@ bool ManifestReader::walk_indexed(const YamlNode& job, const Around& around, int
     inside.env.insert_or_assign(kIndexOfJob, told);
     inside.fields.insert_or_assign("metadata.annotations['batch.kubernetes.io/job-completion-index']", told);
     inside.fields.insert_or_assign("metadata.labels['batch.kubernetes.io/job-completion-index']", told);
+    const std::string host = fmt::format("{}-{}", around.name, i);
+    if (own_host && !given_.contains(kHostName))
+      inside.env.insert_or_assign(
+          kHostName, standing_in({host, std::vector<std::size_t>(host.size(), offset), {}}, kHostName, offset));
     if (size > 1) inside.when = fmt::format("as pod {}", i);
     walk(*pod, inside, depth + 1, "template");
   }
