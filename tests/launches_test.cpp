@@ -289,6 +289,7 @@ TEST(Launches, OfAnImageAreReadWithTheScriptThatItCopies) {
   };
   const std::string kCommand = "CMD [\"--port\", \"1\"]\n";
   for (const char* lines : {"COPY start.sh /start.sh\nRUN chmod +x /start.sh\nENTRYPOINT [\"/start.sh\"]\n",
+                            "RUN echo > /start.sh\nCOPY start.sh /start.sh\nENTRYPOINT [\"/start.sh\"]\n",
                             "COPY --chmod=755 . /app/\nWORKDIR /app\nENTRYPOINT [\"./start.sh\"]\n",
                             "COPY start.sh /usr/local/bin/\nENTRYPOINT [\"bash\", \"/usr/local/bin/start.sh\"]\n"}) {
     EXPECT_THAT(read(lines + kCommand).out, HasSubstr("--model-path m --tp 2 --port 1\n")) << lines;

@@ -49,6 +49,7 @@ struct Copied {
   ShellWord from;
   std::string to;
   bool from_image = false;
+  std::size_t runs = 0;  // of RUN that stand in front of it
 };
 
 struct Image {
@@ -281,7 +282,7 @@ void keep_copy(Image& image, const ShellText& rest, const SourceText& source) {
   const std::string to = image_path(image.folder, words.back().text);
   const bool computed = to.find('$') != std::string::npos;
   for (std::size_t i = 0; i + 1 < words.size() && !computed; ++i) {
-    image.copied.push_back({words[i], to, from_image});
+    image.copied.push_back({words[i], to, from_image, image.altered.size()});
     if (!words[i].text.starts_with("<<")) forget_covered(image, image.copied.back(), source);
   }
 }
@@ -352,10 +353,10 @@ std::optional<CopiedScript> copied_script(const Image& image, const std::string&
   namespace fs = std::filesystem;
   const std::string name = fs::path(path).filename().string();
   const std::string like = "*" + fs::path(path).extension().string();
-  const bool changed = std::any_of(image.altered.begin(), image.altered.end(),
-                                   [&](const std::string& run) { return alters(run, name) || alters(run, like); });
-  if (changed) return std::nullopt;
-  for (auto copy = image.copied.rbegin(); copy != image.copied.rend(); ++copy) {
+  const auto changed = std::find_if(image.altered.rbegin(), image.altered.rend(),
+                                    [&](const std::string& run) { return alters(run, name) || alters(run, like); });
+  const auto runs = static_cast<std::size_t>(image.altered.rend() - changed);  // up to the last that changes it
+  for (auto copy = image.copied.rbegin(); copy != image.copied.rend() && copy->runs >= runs; ++copy) {
     const std::string& from = copy->from.text;
     const std::string inside = copy->to == "/" ? "/" : copy->to + "/";
     const bool same_name = fs::path(from).filename() == name;
