@@ -117,6 +117,8 @@ TEST(Conceal, KnowsSecretsInsideATextByItsForm) {
       {"hf_abcdefghijklmnopqrstuvw x", "*** x"},
       {"is sk-abcdefghij0123456789", "is ***"},
       {"AKIAIOSFODNN7EXAMPLE", "***"},
+      {"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-DEF_123 x", "*** x"},
+      {"gsk_abcdefghij0123456789", "***"},
       {"HF_TOKEN = S123\nA = 2", "HF_TOKEN = ***\nA = 2"},  // make, and files of settings
       {"HF_TOKEN := S123 ", "HF_TOKEN := *** "},
       {"HF_TOKEN?=S123", "HF_TOKEN?=***"},
@@ -131,6 +133,8 @@ TEST(Conceal, KnowsSecretsInsideATextByItsForm) {
       {"HF_TOKEN = $(OTHER)", "HF_TOKEN = $(OTHER)"},
       {"token = args.other", "token = args.other"},
       {"ask-abcdefghij0123456789 hf_models", "ask-abcdefghij0123456789 hf_models"},
+      {"eyJhbGciOiJIUzI1NiJ9.short", "eyJhbGciOiJIUzI1NiJ9.short"},
+      {"hf_abcdefghijklmnopqrstuvw.json", "***.json"},
       {"lmsysorg/sglang:v0.5.20@sha256:abcd", "lmsysorg/sglang:v0.5.20@sha256:abcd"},
       {R"({"max_tokens": 4096, "use_auth": true})", R"({"max_tokens": 4096, "use_auth": true})"},
       {"http://host:30000/v1?n=1", "http://host:30000/v1?n=1"},

@@ -337,8 +337,15 @@ void add_marked(std::string_view text, Parts& parts) {
   struct Mark {
     std::string_view start;
     std::size_t shortest;
+    bool has_points = false;
   };
-  constexpr std::array<Mark, 12> kMarks = {{{"hf_", 20},
+  constexpr std::array<Mark, 18> kMarks = {{{"hf_", 20},
+                                            {"eyJ", 30, true},  // a web token: {" of a JSON object in base64
+                                            {"ghu_", 20},
+                                            {"ghr_", 20},
+                                            {"gsk_", 20},
+                                            {"npm_", 20},
+                                            {"ASIA", 20},
                                             {"sk-", 20},
                                             {"ghp_", 20},
                                             {"gho_", 20},
@@ -355,7 +362,7 @@ void add_marked(std::string_view text, Parts& parts) {
     for (std::size_t at = text.find(mark.start); at != text.npos; at = text.find(mark.start, at + 1)) {
       if (at > 0 && is_of_key(text[at - 1])) continue;
       std::size_t end = at;
-      while (end < text.size() && is_of_key(text[end])) ++end;
+      while (end < text.size() && (is_of_key(text[end]) || (mark.has_points && text[end] == '.'))) ++end;
       if (end - at >= mark.shortest) parts.push_back({at, end - at});
     }
   }
