@@ -755,6 +755,19 @@ TEST(Limits, LaunchesThatFailInOtherCommands) {
   EXPECT_THAT(run_tool({"nodes", launches(3)}).err, IsEmpty());
 }
 
+// A report of many launches is made one by one.
+TEST(Limits, ReportsOfManyLaunches) {
+  const TemporaryDirectory dir;
+  const std::string launches = dir.file("a.sh", many(1'000, [](int i) {
+                                          return fmt::format(
+                                              "{} --tp 3 --dp 3 --enable-dp-attention --attention-backend triton "
+                                              "--speculative-algorithm EAGLE --port {}\n",
+                                              kServe, i + 1000);
+                                        }));
+  expect_bounded("check --no-kernel --output json " + launches, "\"checked\": 1000,");
+  expect_bounded("check --no-kernel --output html " + launches, "1000 launches");
+}
+
 // Each is a project of its own, which is read for itself.
 TEST(Limits, FilesThatAComposeFileIncludes) {
   const TemporaryDirectory dir;

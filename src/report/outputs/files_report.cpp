@@ -1,5 +1,8 @@
 // `check PATH…` as text and as JSON: each launch by itself, then those that belong together, then the counts.
 // Tested by tests/launches_test.cpp.
+#include <algorithm>
+#include <string_view>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -129,11 +132,27 @@ Json launch_json(const CheckedLaunch& launch) {
   return out;
 }
 
+constexpr std::string_view kPlaceOfLaunches = "\n    null\n";
+
+// One after the other, as they stand in the list of the whole: all of them as values take several times their text.
+std::string launch_list(const CheckRun& run) {
+  std::string out;
+  for (const CheckedLaunch& launch : run.launches) {
+    const std::string text = json_dump(launch_json(launch));
+    out += out.empty() ? "\n    " : ",\n    ";
+    for (std::size_t from = 0; from < text.size();) {
+      const std::size_t end = std::min(text.find('\n', from), text.size() - 1) + 1;
+      out.append(text, from, end - from);
+      if (end < text.size()) out += "    ";
+      from = end;
+    }
+  }
+  return out + "\n";
+}
+
 }  // namespace
 
 std::string run_json(const CheckRun& run) {
-  Json launches = Json::array();
-  for (const CheckedLaunch& launch : run.launches) launches.push_back(launch_json(launch));
   Json together = Json::array();
   for (const CheckedGroup& group : run.groups) {
     together.push_back({{"what", group.what},
@@ -146,7 +165,7 @@ std::string run_json(const CheckRun& run) {
     skipped.push_back({{"file", file.file}, {"why", file.why}, {"read", !file.unread}});
   const RunCounts n = counts_of(run);
   const Json out = {{"format_version", kJsonFormatVersion},
-                    {"launches", std::move(launches)},
+                    {"launches", run.launches.empty() ? Json::array() : Json::array({nullptr})},
                     {"together", std::move(together)},
                     {"skipped", std::move(skipped)},
                     {"ignores", ignores_json(run)},
@@ -162,7 +181,9 @@ std::string run_json(const CheckRun& run) {
                       {"failed_groups", n.failed_groups},
                       {"ignored", run.ignored()}}},
                     {"exit_status", run.exit_status}};
-  return json_dump(out) + "\n";
+  std::string text = json_dump(out) + "\n";
+  if (!run.launches.empty()) text.replace(text.find(kPlaceOfLaunches), kPlaceOfLaunches.size(), launch_list(run));
+  return text;
 }
 
 }  // namespace preflight::report
