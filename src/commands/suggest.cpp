@@ -60,12 +60,18 @@ Search begun_anew(Search s) {
   return s;
 }
 
+void count(Search& s, const Search& other) {
+  s.attempts += other.attempts;
+  s.tries_left = other.tries_left;
+  s.cut_off = s.cut_off || other.cut_off;
+}
+
 // The same search under another condition; its plainest launch is the remedy.
 bool first_of(Answer& a, Search condition, const std::string& what) {
   Search other = begun_anew(std::move(condition));
   other.only_the_least = true;
   search(other);
-  a.search.attempts += other.attempts;
+  count(a.search, other);
   if (other.found.empty()) return false;
   const Suggestion& c = *std::ranges::min_element(
       other.found, {}, [](const Suggestion& x) { return std::tuple(x.cards, x.warnings, x.half_cache); });
@@ -146,7 +152,7 @@ void look_for_host_memory(Answer& a) {
   if (facts::is_integrated(a.search.inputs.device)) return;
   Search other = begun_anew(a.search);
   const auto found = with_host_memory(other);
-  a.search.attempts += other.attempts;
+  count(a.search, other);
   if (!found) return;
   const auto option = std::ranges::find(found->arguments, "--cpu-offload-gb");
   if (option == found->arguments.end() || option + 1 == found->arguments.end()) return;
@@ -201,7 +207,8 @@ report::Suggestions told(const Answer& a, int most) {
                           .attempts = s.attempts,
                           .lacks_room = a.lacks_room,
                           .most_cards = facts::is_integrated(s.inputs.device) ? 1 : kMostCards,
-                          .uncounted = not_counted(s)};
+                          .uncounted = not_counted(s),
+                          .cut_off = s.cut_off};
   if (s.nearest) out.nearest = {s.nearest->why, s.nearest->arguments, s.nearest->env};
   for (const Suggestion& c : s.found) {
     if (static_cast<int>(out.launches.size()) >= most) break;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/limits.h"
 #include "src/commands/findings.h"
 #include "src/commands/memory.h"
 
@@ -95,6 +96,8 @@ struct Search {
   bool given_up = false;                                 // whatever is tried, the model alone is in its way
   std::set<std::pair<std::string, Words>> in_vain = {};  // demands by message and words that mend nothing
   int attempts = 0;
+  int tries_left = limits::kSuggestTries;  // of the run
+  bool cut_off = false;                    // there were more to try
 };
 
 // Widths, replicas, attention, the cache's width, the room for it and the batch, and what the release or a rule demands

@@ -300,6 +300,9 @@ Outcome ruled(Search& s, Suggestion& c, const PreparedLaunch& prepared, Outcome 
 
 Outcome attempt(Search& s, Suggestion& c, int demands) {
   if (!s.tried.emplace(c.arguments, c.env).second) return Outcome::kMissed;
+  s.cut_off = s.cut_off || s.tries_left == 0;
+  if (s.tries_left == 0) return Outcome::kMissed;
+  --s.tries_left;
   ++s.attempts;
   PreparedLaunch prepared;
   prepared.inputs = s.inputs;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "src/base/limits.h"
 #include "src/base/shell_words.h"
 #include "src/report/facts_text.h"
 #include "src/report/json_dump.h"
@@ -21,6 +22,13 @@ std::string words_text(const std::vector<std::string>& words, const Environment&
   return printable(out + shell_words(words));
 }
 
+std::string cut_off_text() {
+  return fmt::format(
+      "Not all ways to share these cards were tried: one run tries {} launches. A width that is given (-- --tp-size N) "
+      "or fewer cards leave fewer.\n",
+      limits::kSuggestTries);
+}
+
 std::string nothing_text(const Suggestions& s) {
   std::string out = fmt::format("No launch was found in {} that were tried.\n", s.attempts);
   if (s.nearest) {
@@ -30,6 +38,7 @@ std::string nothing_text(const Suggestions& s) {
   for (const WayOut& r : s.remedies) {
     out += fmt::format("With {}: {} ({} tokens)\n", r.what, words_text(r.arguments, r.env), r.tokens);
   }
+  if (s.cut_off) return out + cut_off_text();
   if (!s.remedies.empty()) return out;
   if (s.uncounted) {
     return out +
@@ -121,7 +130,8 @@ std::string suggestions_text(const Suggestions& s, const MachineFacts& facts, co
     out += fmt::format("{}. {}\n", ++number, printable(launch_command(c.arguments, c.env)));
     out += launch_text(c, s.context);
   }
-  return out + fmt::format("\n{} launches were resolved and checked, {} hold what is asked.\n", s.attempts, s.found);
+  out += fmt::format("\n{} launches were resolved and checked, {} hold what is asked.\n", s.attempts, s.found);
+  return s.cut_off ? out + cut_off_text() : out;
 }
 
 std::string suggestions_json(const Suggestions& s, const MachineFacts& facts) {
@@ -129,6 +139,7 @@ std::string suggestions_json(const Suggestions& s, const MachineFacts& facts) {
   for (const SuggestedLaunch& c : s.launches) list.push_back(launch_json(c));
   Json out = {
       {"facts", facts_json(facts)}, {"context", s.context}, {"attempts", s.attempts}, {"suggestions", std::move(list)}};
+  if (s.cut_off) out["cut_off"] = true;
   if (s.found == 0 && s.nearest)
     out["nearest"] = with_env({{"arguments", s.nearest->arguments}, {"why", s.nearest->why}}, s.nearest->env);
   if (!s.left_out.empty()) {

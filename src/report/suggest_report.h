@@ -68,6 +68,7 @@ struct Suggestions {
   bool lacks_room = true;  // false: every launch is refused, on any number of cards
   int most_cards = 0;      // that a way out counts with
   bool uncounted = false;  // nothing is known of what the model's weights take
+  bool cut_off = false;    // there were more launches to try
 };
 
 std::string suggestions_text(const Suggestions& s, const MachineFacts& facts, const Style& style);
