@@ -173,6 +173,13 @@ TEST(KernelPeer, OneThatEndsAtOnce) {
                  "ended while looking for its kernels: exit status 3 (its last words: ImportError: odd)");
 }
 
+TEST(KernelPeer, ItsWordsAreToldWithoutSecrets) {
+  const std::string words = "no HF_TOKEN=Zq7xTopSecret93 here";
+  expect_not_run(StandIn("print('" + words + "', file=sys.stderr); sys.exit(3)").run(),
+                 "(its last words: no HF_TOKEN=*** here)");
+  expect_not_run(StandIn("def start():\n    say({'unusable': '" + words + "'})").run(), "no HF_TOKEN=*** here");
+}
+
 TEST(KernelPeer, OneThatNeverAnswers) {
   expect_not_run(StandIn("def start():\n    time.sleep(60)").run({std::string(kMerge)}, 0.5),
                  "gave no answer in 0.5 s");

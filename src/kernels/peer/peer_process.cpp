@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "src/base/embedded.h"
+#include "src/intake/secret_text.h"
 #include "src/sample/regime.h"
 
 namespace preflight::peer {
@@ -61,9 +62,15 @@ Result<Tensor> read_tensor(const OutputSpec& spec, const std::string& path) {
   return tensor;
 }
 
+// Words of an interpreter that anybody may have named.
+std::string without_secrets(std::string text) {
+  commands::hide_parts(text);
+  return text;
+}
+
 std::string text_of(const Json& json, const char* key) {
   const auto found = json.find(key);
-  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+  return found != json.end() && found->is_string() ? without_secrets(found->get<std::string>()) : std::string();
 }
 
 std::vector<std::string> texts_of(const Json& json, const char* key) {
@@ -71,7 +78,7 @@ std::vector<std::string> texts_of(const Json& json, const char* key) {
   const auto found = json.find(key);
   if (found == json.end() || !found->is_array()) return out;
   for (const Json& entry : *found) {
-    if (entry.is_string()) out.push_back(entry.get<std::string>());
+    if (entry.is_string()) out.push_back(without_secrets(entry.get<std::string>()));
   }
   return out;
 }
@@ -114,7 +121,8 @@ std::string no_answer(ChildProcess& child, bool in_time, const PeerChoice& choic
                             : fmt::format("{} ended while {}: {}", choice.interpreter, doing, describe_end(status));
   const std::string& log = child.log();
   const std::size_t last = log.rfind('\n');
-  if (!log.empty()) what += fmt::format(" (its last words: {})", log.substr(last == std::string::npos ? 0 : last + 1));
+  const std::string words = without_secrets(log.substr(last == std::string::npos ? 0 : last + 1));
+  if (!log.empty()) what += fmt::format(" (its last words: {})", words);
   return what;
 }
 
