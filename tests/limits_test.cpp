@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -755,6 +756,21 @@ TEST(Limits, LaunchesThatFailInOtherCommands) {
   EXPECT_THAT(run_tool({"nodes", launches(3)}).err, IsEmpty());
 }
 
+// Each is followed by itself, and all of them together have a budget.
+TEST(Limits, ScriptsOfAFolderThatRunOneAnother) {
+  const TemporaryDirectory dir;
+  const auto scripts = [&](const std::string& folder, int count, int calls) {
+    for (int i = 0; i < count; ++i) {
+      dir.file(fmt::format("{}/a{}.sh", folder, i), many(std::min(i, calls), [&](int k) {
+                                                      return fmt::format("bash a{}.sh\n", i - 1 - k);
+                                                    }) + (i == 0 ? std::string(kServe) + "\n" : ""));
+    }
+    return dir.path() + "/" + folder;
+  };
+  expect_bounded("check --no-kernel " + scripts("many", 700, 30), "this file needs more steps than are followed");
+  expect_bounded("check --no-kernel " + scripts("few", 4, 2), "0 with something unknown");
+}
+
 // Thousands of cards are shared out in hundreds of thousands of ways.
 TEST(Limits, WaysToShareManyCards) {
   const std::string asked = "suggest Qwen/Qwen3-8B --context 100000000 --device-count ";
@@ -787,6 +803,16 @@ TEST(Limits, FilesThatAComposeFileIncludes) {
   expect_bounded("launches " + includes(50'000), "of 50000 files that are included 100 are read: give the others");
   expect_bounded("check --no-kernel " + includes(101), "of 101 files that are included 100 are read");
   EXPECT_EQ(run_tool({"launches", includes(100)}).out.find("files that are included"), std::string::npos);
+  // And those that include one another.
+  const auto circle = [&](const std::string& folder, int count) {
+    for (int i = 0; i < count; ++i) {
+      dir.file(fmt::format("{}/c{}.yaml", folder, i),
+               "include:\n" + many(count, [](int k) { return fmt::format("- c{}.yaml\n", k); }) +
+                   fmt::format("services:\n  a{}:\n    image: x\n    command: {}\n", i, kServe));
+    }
+    return dir.path() + "/" + folder;
+  };
+  expect_bounded("check --no-kernel " + circle("many", 90), "this file needs more steps than are followed");
 }
 
 // What aliases stand for is counted at each, of names and places as of words.

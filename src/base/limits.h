@@ -136,6 +136,7 @@ inline constexpr std::size_t kShellUnknowns = 1'024;
 inline constexpr std::size_t kShellDefaults = 64;  // told of a launch
 // For all scripts and programs of one file together.
 inline constexpr std::size_t kFileSteps = 4'500'000;
+inline constexpr std::size_t kRunStepsOfAByte = 4;      // of the files of a run, beside those of one
 inline constexpr std::size_t kScriptBytesOfAStep = 16;  // to begin a script, whatever stands in it
 inline constexpr std::size_t kShellDrySteps = 60'000;
 inline constexpr std::size_t kShellTurns = 64;
@@ -181,6 +182,7 @@ inline constexpr int kManifestNodes = 100'000;
 inline constexpr std::size_t kManifestWords = 20'000;
 inline constexpr int kMatrixTurns = 256;
 inline constexpr std::size_t kComposeFiles = 100;
+inline constexpr std::size_t kManifestBytesOfAStep = 4;  // of a file that another one includes
 inline constexpr std::size_t kGitlabVariables = 200;
 inline constexpr int kVariableDepth = 16;  // names behind names
 inline constexpr std::uintmax_t kVariableFileBytes = kShellBytes;

@@ -6,6 +6,23 @@
 
 namespace preflight::sources {
 
+// Lives while the files of a run are read: all of them have the steps of one, and so many more for each of their bytes.
+class RunSteps {
+ public:
+  RunSteps();
+  ~RunSteps();
+  RunSteps(const RunSteps&) = delete;
+  RunSteps& operator=(const RunSteps&) = delete;
+  void add_text(std::size_t bytes);
+  // Whether the file that was read last needed more.
+  [[nodiscard]] bool cut_off() const { return cut_off_; }
+
+ private:
+  friend class FileSteps;
+  std::size_t left_;
+  bool cut_off_ = false;
+};
+
 // Lives while a file is read; one that begins while another lives takes from that one.
 class FileSteps {
  public:
@@ -23,6 +40,7 @@ class FileSteps {
 
  private:
   static constexpr std::size_t kBytesOfAStep = 2;
+  std::size_t given_;
   std::size_t left_;
   bool outermost_;
 };

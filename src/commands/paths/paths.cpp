@@ -18,6 +18,7 @@
 #include "src/base/files_read.h"
 #include "src/base/glob_files.h"
 #include "src/base/limits.h"
+#include "src/sources/file_steps.h"
 #include "src/base/read_text.h"
 #include "src/commands/paths/called_scripts.h"
 #include "src/commands/paths/settings.h"
@@ -172,8 +173,8 @@ class QuietFiles {
     if (!scripts.empty()) files_.emplace_back(std::move(file), std::move(scripts));
   }
 
-  // Those that start the launches of these scripts join them, in order of their names.
-  void join(std::vector<ReadFile>& all, const sources::Variables& variables) {
+  // Those that start the launches of these scripts join them, in order of their names, and those that may.
+  void join(std::vector<ReadFile>& all, const sources::Variables& variables, const sources::RunSteps& steps) {
     for (std::size_t known = 0, before = all.size(); known < all.size(); before = all.size()) {
       std::set<std::string> holding;
       for (; known < before; ++known) holding.insert(fs::path(all[known].name).filename().string());
@@ -183,7 +184,7 @@ class QuietFiles {
         scripts.clear();  // it is looked at once
         (void)take_text(file);
         take_launches(file, variables);
-        if (!file.launches.empty()) all.push_back(std::move(file));
+        if (!file.launches.empty() || steps.cut_off()) all.push_back(std::move(file));
       }
     }
     std::ranges::stable_sort(all, {}, &ReadFile::place);
@@ -269,16 +270,18 @@ Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& paths, 
     return failure(fmt::format("more than {} files: give them in several runs", limits::kFiles));
   std::vector<ReadFile> out;
   QuietFiles quiet;
+  sources::RunSteps steps;
   for (ReadFile& file : files) {
     file.place = static_cast<std::size_t>(&file - files.data());
     const bool read = file.why_none.empty();
     const auto taken = read ? take_text(file) : Result<bool>(true);
     if (!taken) return tl::make_unexpected(taken.error());
+    steps.add_text((*file.text).size());
     if (*taken && read && file.why_none.empty()) take_launches(file, variables);
     if (!file.launches.empty()) keep_secrets_of(*file.text);
     *taken ? out.push_back(std::move(file)) : quiet.add(std::move(file));
   }
-  quiet.join(out, variables);
+  quiet.join(out, variables, steps);
   leave_out_included(out);
   leave_out_called(out);
   tell_idle_settings(variables, texts_of(out));

@@ -175,6 +175,7 @@ void ManifestReader::include(const YamlNode& item) {
                   word.begin});
     return;
   }
+  if (!spend(text->size() / limits::kManifestBytesOfAStep)) return;
   LaunchFinder inner(*text, given_);
   const std::string name = (std::filesystem::path(source_.name).parent_path() / filled->text).string();
   const auto done = finder_.descend(inner, text->size()) ? read_manifest({*text, given_, name}, inner)

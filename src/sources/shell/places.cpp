@@ -433,7 +433,8 @@ std::optional<ShellText> ShellEvaluator::text_beside(const ShellWord& word, std:
     why = text.error().text();
     return std::nullopt;
   }
-  if (!spend(text->size() / limits::kScriptBytesOfAStep)) why = "the script needs too many steps before";
+  constexpr std::size_t kToLook = 200;  // for a file, as a program does
+  if (!spend(kToLook + text->size() / limits::kScriptBytesOfAStep)) why = "the script needs too many steps before";
   if (text->find('\0') != std::string::npos) why = "it is no text";
   if (text->find('\r') != std::string::npos) why = "its lines end with CR LF, which would end each of its values";
   if (!why.empty()) return std::nullopt;
