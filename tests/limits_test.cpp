@@ -771,6 +771,26 @@ TEST(Limits, ScriptsOfAFolderThatRunOneAnother) {
   expect_bounded("check --no-kernel " + scripts("few", 4, 2), "0 with something unknown");
 }
 
+// Each text is looked through once for all of them, and those that are read again share the steps of one file.
+TEST(Limits, SettingsThatChangeNothing) {
+  const TemporaryDirectory dir;
+  const std::string settings = "$(seq -f '--set A%.0f=1' 512) ";
+  expect_bounded(
+      "launches " + settings +
+          dir.file("words.sh", many(90'000, [](int) { return std::string("AAAA "); }) + "\n" + kServe + "\n"),
+      "--set A1, A10, A100, A101,");
+  expect_bounded(
+      "launches " + settings +
+          dir.file("loops.sh", "# " + many(512, [](int i) { return fmt::format("A{} ", i + 1); }) + "\n" +
+                                   many(100, [](int) { return std::string("for i in $(seq 60); do B=$i; done\n"); }) +
+                                   kServe + "\n"),
+      "Qwen/Qwen3-8B");
+  EXPECT_THAT(run_command_line("xpu-preflight launches --set A1=1 --set TP=2 " +
+                               dir.file("few.sh", "A1=2\n" + std::string(kServe) + " --tp $TP\n"))
+                  .err,
+              HasSubstr("--set A1: changes nothing"));
+}
+
 // Thousands of cards are shared out in hundreds of thousands of ways.
 TEST(Limits, WaysToShareManyCards) {
   const std::string asked = "suggest Qwen/Qwen3-8B --context 100000000 --device-count ";
