@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "preflight/sizing.h"
@@ -143,13 +144,17 @@ TEST_P(Regimes, OfIndexBuildersEndWithWholePagesAndTilesInRowsThatGoOn) {
   }
 }
 
-// The chunks behind the second are where a mistake in what goes from one to the next adds up.
-TEST(Regimes, OfAChunkedPrefillEndWithAWholeChunkAndBehindTwo) {
+TEST(Regimes, OfAChunkedPrefillEndWithAWholeChunkAndBehindOneAndTwo) {
   KernelCase shape{.kernel = "gated_delta_chunk"};
   for (const std::int64_t chunk : {16, 64}) {
     shape.delta_chunk = chunk;
-    const KernelCase c = plan::planned_cases(shape).front();
-    EXPECT_EQ(c.query_lens, (std::vector<std::int64_t>{chunk, 2 * chunk + 1, 5}));
+    const auto cases = plan::planned_cases(shape);
+    ASSERT_EQ(cases.size(), 2U);
+    EXPECT_EQ(cases[0].query_lens, (std::vector<std::int64_t>{chunk, chunk + 1, 5}));
+    EXPECT_EQ(cases[1].query_lens, (std::vector<std::int64_t>{2 * chunk + 1}));
+    // Half of what a token leaves is there after ten: log of a sigmoid in [0, 1) is -0.69 to -0.31.
+    EXPECT_GT(std::exp(-0.69 * 10.0 / cases[1].gate_normalizer), 0.5);
+    EXPECT_EQ(cases[0].gate_normalizer, 1.0);
   }
 }
 
@@ -159,13 +164,15 @@ TEST(Regimes, OfLocalAttentionReachAFullSecondChunkAndAThird) {
     shape.chunk = chunk;
     bool second_is_full = false;
     bool third_has_pages = false;
+    bool third_has_begun = false;
     for (const KernelCase& c : plan::planned_cases(shape)) {
       for (const std::int64_t seqlen : c.cache_seqlens) {
         second_is_full = second_is_full || seqlen == 2 * chunk;
+        third_has_begun = third_has_begun || seqlen == 2 * chunk + 1;
         third_has_pages = third_has_pages || (seqlen > 2 * chunk + c.page_size && seqlen < 3 * chunk);
       }
     }
-    EXPECT_TRUE(second_is_full && third_has_pages) << chunk;
+    EXPECT_TRUE(second_is_full && third_has_begun && third_has_pages) << chunk;
   }
 }
 

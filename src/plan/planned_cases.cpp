@@ -118,7 +118,7 @@ std::vector<KernelCase> local_cases(const KernelCase& shape) {
   KernelCase& edge = add(Inputs::kEdge, kOtherSplits);
   std::ranges::replace(edge.cache_seqlens, c.chunk, 2 * c.chunk);
   std::ranges::replace(edge.cache_seqlens, c.chunk + c.page_size + 1, 2 * c.chunk + c.page_size + 1);
-  std::erase(edge.cache_seqlens, c.chunk + 1);
+  std::ranges::replace(edge.cache_seqlens, c.chunk + 1, 2 * c.chunk + 1);
   KernelCase& drift = add(Inputs::kDrift, kOtherSplits);
   if (c.chunk > kLongSequence) std::erase(drift.cache_seqlens, c.chunk);
   add(Inputs::kMid, 1).cache_seqlens = {2 * c.page_size + c.page_size / 2, c.page_size + 1};
@@ -145,11 +145,16 @@ std::vector<KernelCase> step_cases(const KernelCase& shape) {
   return cases;
 }
 
-// A whole chunk and no more, one token behind two whole ones, less than one.
+// A whole chunk and no more, one token behind a whole one, less than one. And one token behind two, where gates keep so
+// much that the third chunk still sees what the first one left, and the last rows of a chunk its first ones.
 std::vector<KernelCase> chunk_cases(const KernelCase& shape) {
-  KernelCase c = shape;
-  c.query_lens = {c.delta_chunk, 2 * c.delta_chunk + 1, 5};
-  return {c};
+  constexpr double kSlowGates = 10.0;
+  std::vector<KernelCase> cases(2, shape);
+  cases[0].query_lens = {shape.delta_chunk, shape.delta_chunk + 1, 5};
+  cases[1].query_lens = {2 * shape.delta_chunk + 1};
+  cases[1].gate_normalizer = kSlowGates;
+  cases[1].seed = 2;
+  return cases;
 }
 
 // One token a request in decode, a padded one among them as in a captured batch; all new ones in prefill, of requests
