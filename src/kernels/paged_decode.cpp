@@ -35,8 +35,8 @@ std::optional<GpuForm> form_on_gpu(const KernelCase& c, const DeviceInfo& device
 }
 
 // Of the plain form: as many heads as local memory holds. A CPU runs a work-group on one core, so one item with wide
-// vectors; it takes all KV heads of a token, so that memory is read in order, as long as every core gets two
-// work-groups.
+// vectors; it takes all KV heads of a token, so that memory is read in order. However few requests there are: cores
+// that have nothing to do cost a sample less than a second program, and a server has many.
 Tiles choose_tiles(const KernelCase& c, const DeviceInfo& device) {
   const std::int64_t group = c.num_q_heads / c.num_kv_heads;
   Tiles tiles;
@@ -46,14 +46,11 @@ Tiles choose_tiles(const KernelCase& c, const DeviceInfo& device) {
     tiles.group = sizing::align_up(tiles.group / 2, tiles.head_block);
   }
   if (tiles.group < group) return tiles;
-  const std::int64_t wanted_groups = 2 * device.compute_units;
   for (std::int64_t kv_heads = 2; kv_heads <= c.num_kv_heads; kv_heads *= 2) {
     Tiles candidate = tiles;
     candidate.kv_heads = kv_heads;
     const bool divides = c.num_kv_heads % kv_heads == 0;
-    const bool fits = local_bytes(c, candidate) <= device.local_memory_bytes;
-    const bool enough_groups = c.num_requests() * c.kv_splits * c.num_kv_heads / kv_heads >= wanted_groups;
-    if (divides && fits && enough_groups) tiles = candidate;
+    if (divides && local_bytes(c, candidate) <= device.local_memory_bytes) tiles = candidate;
   }
   return tiles;
 }

@@ -14,6 +14,7 @@
 
 #include "src/kernels/defects.h"
 #include "src/kernels/sources.h"
+#include "src/plan/planners.h"
 #include "src/sample/case_options.h"
 #include "tests/kernels/kernel_lines.h"
 #include "tests/support/paths.h"
@@ -36,6 +37,27 @@ TEST(KernelSource, UsesNoAtomicsWhoseOrderWouldShowInTheResult) {
     const std::string source = without_comments(kernel_source(kernel.source, ""));
     EXPECT_FALSE(std::regex_search(source, std::regex("\\b(atomic|atom)(ic)?_"))) << kernel.source;
     EXPECT_FALSE(std::regex_search(source, std::regex("\\batomic"))) << kernel.source;
+  }
+}
+
+// On a CPU the compiler takes longer than all cases together.
+TEST(Program, IsOneForAllCasesOfAShapeOnACpuWhateverItsCores) {
+  for (const char* kernel : {"mla_decode", "paged_decode", "local_decode"}) {
+    const auto shapes = parse_cases(testing::kernel_lines(kernel, "gate"), "gate");
+    ASSERT_TRUE(shapes.has_value()) << shapes.error().text();
+    for (const KernelCase& shape : *shapes) {
+      std::set<std::string> options;
+      for (const std::int64_t cores : {1, 2, 64}) {
+        DeviceInfo cpu;
+        cpu.is_cpu = true;
+        cpu.compute_units = cores;
+        cpu.local_memory_bytes = 512 * 1024;
+        for (const KernelCase& c : plan::planned_cases(shape)) {
+          options.insert(program_of(*find_kernel(kernel), c, cpu, {}).options);
+        }
+      }
+      EXPECT_EQ(options.size(), 1U) << print_case(shape);
+    }
   }
 }
 
