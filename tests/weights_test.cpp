@@ -380,6 +380,19 @@ TEST(Weights, TowersAndTheirLanguageModelsAreCutAsTheirClassesCutThem) {
   }
 }
 
+// What 0.5.23's own classes allocate for the fuller of two stages: of these classes each stage builds the head.
+TEST(Weights, EachStageOfSomeClassesHasTheHead) {
+  const std::pair<const char*, double> rows[] = {{"openai/gpt-oss-20b", 8038896384.0},
+                                                 {"LGAI-EXAONE/EXAONE-4.0-32B", 33051787264.0}};
+  for (const auto& [model, bytes] : rows) {
+    const auto run = testing::run_tool(
+        {"memory", "--format", "json", "--sglang-version", "0.5.23", "--", "--model-path", model, "--pp-size", "2"});
+    const auto sheet = nlohmann::json::parse(run.out, nullptr, false);
+    ASSERT_TRUE(sheet.is_object()) << model;
+    EXPECT_NEAR(sheet["weights_gib"].get<double>() * (1 << 30) / bytes, 1.0, 0.005) << model;
+  }
+}
+
 // Beside them each stage has the whole tower, which LLaVA fetches when it loads.
 TEST(Weights, StagesOfLlavaShareItsLanguageModel) {
   std::ifstream file(testing::source_directory() + "/configs/models/llava-v1.5-7b.json");

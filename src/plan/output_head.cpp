@@ -63,8 +63,10 @@ bool has_no_own_head(const ModelFacts& model, const WeightSplit& split) {
 
 bool head_on_every_stage(const ModelFacts& model) {
   return language_class_starts_with(
-      model, {"LlamaFor", "LlavaLlama", "MistralFor", "Ministral3", "Phi3For", "InternLM3", "TeleFLM", "IQuestCoder",
-              "Apertus", "ArceeFor", "Qwen2MoeFor", "Qwen3MoeFor", "MixtralFor"});
+      model, {"LlamaFor",   "LlavaLlama",  "MistralFor", "Ministral3", "Phi3For",     "InternLM3",
+              "TeleFLM",    "IQuestCoder", "Apertus",    "ArceeFor",   "Qwen2MoeFor", "Qwen3MoeFor",
+              "MixtralFor", "Exaone4For",  "ExaoneMoE",  "Glm4Moe",    "GptOss",      "GraniteMoeHybrid",
+              "LLaDA2",     "Mellum",      "DeciLM",     "SarvamMLA"});
 }
 
 std::int64_t ranks_of_head(const ModelFacts& model, const WeightSplit& split) {
