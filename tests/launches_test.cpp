@@ -453,10 +453,30 @@ TEST(Launches, AProgramBehindOthersIsFollowed) {
     EXPECT_THAT(when, HasSubstr(each ? " starts it, in each of its processes" : ""));
   }
   EXPECT_EQ(line, 16U);
-  for (const std::string front : {"env -C /srv", "chroot /srv", "uv run --directory d", "sudo -i", "srun -D /d"}) {
+  for (const std::string front : {"chroot /srv", "sudo -i", "srun -D /d", "env -C /srv sudo -D /d"}) {
     const ToolRun run = run_tool({"launches", dir.file("run.sh", front + " python serve.py\n")});
     EXPECT_THAT(run.out + run.err, HasSubstr("runs it in another folder")) << front;
   }
+  const ToolRun other = run_tool({"launches", dir.file("run.sh", "env -C /srv python serve.py\n")});
+  EXPECT_THAT(other.out + other.err, HasSubstr("serve.py is run here, and not read"));
+}
+
+// A script that runs itself with other words is followed once more, and its launches stand in this file.
+TEST(CheckPaths, AScriptMayRunItself) {
+  const TemporaryDirectory dir;
+  const std::string script = dir.file("run.sh",
+                                      "#!/bin/bash\nif [ \"$1\" = child ]; then\n"
+                                      "  python -m sglang.launch_server --model-path m --tp 2\n  exit\nfi\n"
+                                      "\"$0\" child\n");
+  const Json launches = Json::parse(run_tool({"launches", "--format", "json", script}).out);
+  ASSERT_EQ(launches.size(), 1U);
+  EXPECT_EQ(launches[0]["argv"].dump(), R"(["--model-path","m","--tp","2"])");
+  EXPECT_TRUE(launches[0]["notes"].empty()) << launches.dump();
+  const std::string endless = dir.file("again.sh",
+                                       "python -m sglang.launch_server --model-path \"${1:-m}\"\n"
+                                       "bash \"$0\" again\n");
+  const ToolRun run = run_tool({"launches", endless});
+  EXPECT_THAT(run.out + run.err, HasSubstr("more scripts run each other than are followed"));
 }
 
 // A module that the release has not is no benchmark: that is said, with the one it has.

@@ -478,19 +478,31 @@ void LaunchFinder::behind_wrappers(const ShellCommand& c, RunContext& context) {
   }
 }
 
-// Options of the shell that runs words[file], a script: those in front of it, else those of its first line.
 // The shell that may be dash.
 static bool is_plain_sh(std::string_view program) {
   const std::string_view name = base_name(program);
   return name == "sh" || name == "dash" || name == "ash";
 }
 
-static std::vector<std::string> options_of_script(const std::vector<ShellWord>& words, std::size_t file,
-                                                  std::string_view script) {
+// Index of the shell that runs words[file], a script; none where it is run by its name.
+static std::optional<std::size_t> shell_of_script(const std::vector<ShellWord>& words, std::size_t file) {
   for (std::size_t i = file; i-- > 0;) {
-    if (words[i].unknowns.empty() && is_shell(words[i].text)) return options_of_shell(words, i, file);
+    if (words[i].unknowns.empty() && is_shell(words[i].text)) return i;
   }
-  return options_of_first_line(script);
+  return std::nullopt;
+}
+
+static ShellText lines_of(std::string_view text, const std::vector<std::size_t>& starts, const FileLines& lines) {
+  const auto offset = [&](int line) {
+    return line >= 1 && static_cast<std::size_t>(line) <= starts.size() ? starts[static_cast<std::size_t>(line) - 1]
+                                                                        : text.size();
+  };
+  ShellText out;
+  for (std::size_t i = offset(lines.first); i < offset(lines.last + 1); ++i) {
+    out.text += text[i];
+    out.origin.push_back(i);
+  }
+  return out;
 }
 
 // What a command does with a text that this script wrote into a file.
@@ -504,7 +516,9 @@ bool LaunchFinder::read_file(const ShellCommand& c, const RunContext& context, i
         // Each is followed by itself: files that run each other may multiply.
         constexpr std::size_t kCalled = std::size_t{256} << 10U;
         const std::size_t cost = kCalled + limits::kHandedCost * c.file->text.size();
-        if (depth + 1 >= limits::kShellsInShells || cost > bytes_inside_) {
+        const std::string here = c.stands_in ? c.stands_in->file : place_of_file(context.file);
+        const bool again = depth > 0 && here == called_file(c.words[c.file_word]);  // itself, for the second time
+        if (again || depth + 1 >= limits::kShellsInShells || cost > bytes_inside_) {
           notes_.push_back(
               {"SH004", "more scripts run each other than are followed: what this one starts is not known", c.begin});
           return true;
@@ -513,11 +527,16 @@ bool LaunchFinder::read_file(const ShellCommand& c, const RunContext& context, i
         inside.zero = c.words[c.file_word];
       }
       behind_wrappers(c, inside);
-      inside.options = options_of_script(c.words, c.file_word, c.file->text);
-      const bool by_name = c.file_word == 0 && begins_for_sh(c.file->text);
-      if (by_name || (c.file_word == 1 && is_plain_sh(c.words[0].text))) ask_of_sh(*c.file, inside.unknown);
+      const auto shell = shell_of_script(c.words, c.file_word);
+      inside.options = shell ? options_of_shell(c.words, *shell, c.file_word) : options_of_first_line(c.file->text);
+      if (shell ? is_plain_sh(c.words[*shell].text) : begins_for_sh(c.file->text)) ask_of_sh(*c.file, inside.unknown);
       start_with(c.words, c.file_word + 1, inside);
       scripts_from_input({*c.file}, inside, depth);
+      if (called_file(inside.zero) == place_of_file(context.file)) {  // this file again: its launches stand here
+        for (std::size_t i = before; i < found_.size(); ++i) {
+          for (const FileLines& lines : found_[i].through) trail_.told(lines_of(text_, line_starts_, lines));
+        }
+      }
       return true;
     }
     case ShellCommand::FileUse::kProgram: {
@@ -836,7 +855,11 @@ void LaunchFinder::shell(const std::vector<ShellWord>& words, std::size_t at, co
     RunContext inside = context;
     start_with(words, input_arguments(words, at), inside);
     inside.options = options_of_shell(words, at, input_arguments(words, at));
-    if (reads_input) scripts_from_input(input, inside, depth);
+    for (const ShellText& text : reads_input ? input : std::vector<ShellText>{}) {
+      RunContext one = inside;
+      if (is_plain_sh(words[at].text)) ask_of_sh(text, one.unknown);
+      scripts_from_input({text}, one, depth);
+    }
     return;
   }
   RunContext inside = context;

@@ -630,6 +630,30 @@ std::string moving_option(const std::vector<ShellWord>& words, std::size_t at, s
   return {};
 }
 
+std::optional<ShellWord> folder_moved_to(const std::vector<ShellWord>& words) {
+  constexpr auto kOptions = std::to_array<std::string_view>({"-C", "--chdir", "--directory", "--cwd"});
+  std::optional<ShellWord> out;
+  for (std::size_t at = 0; at < words.size();) {
+    const PlainRunner* runner = runner_at(words, at);
+    const auto next = runner == nullptr ? std::nullopt : program_between(words, at, words.size());
+    if (!next || *next <= at) return out;
+    if (runner->moves == "*") return std::nullopt;
+    for (std::size_t i = at + 1; i < *next; ++i) {
+      const std::string_view w = words[i].text;
+      const std::size_t name =
+          w.starts_with("--") ? std::min(w.find('='), w.size()) : std::min<std::size_t>(w.size(), 2);
+      if (w.size() < 2 || w[0] != '-' || !is_among(runner->moves, w.substr(0, name))) continue;
+      if (out || std::ranges::find(kOptions, w.substr(0, name)) == kOptions.end()) return std::nullopt;
+      const bool glued = name < w.size();
+      const std::size_t equals = glued && w[name] == '=' ? 1 : 0;
+      if (!glued && i + 1 >= *next) return std::nullopt;
+      out = glued ? ShellWord{tail(words[i], name + equals), words[i].begin, words[i].end} : words[++i];
+    }
+    at = *next;
+  }
+  return out;
+}
+
 std::optional<std::size_t> program_between(const std::vector<ShellWord>& words, std::size_t at, std::size_t program) {
   const PlainRunner* runner = runner_at(words, at);
   std::size_t i = program;

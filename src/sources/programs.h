@@ -67,6 +67,9 @@ bool is_plain_runner(const std::vector<ShellWord>& words, std::size_t at);
 bool runs_python_files(const std::vector<ShellWord>& words, std::size_t at);
 // Its option, in front of words[program], with which it runs that in another folder: "env -C"; "" without one.
 std::string moving_option(const std::vector<ShellWord>& words, std::size_t at, std::size_t program);
+// The folder that the programs in front of a command run it in, where it is written there once and is all that they
+// change of where it runs: `env -C FOLDER`, `uv run --directory FOLDER`.
+std::optional<ShellWord> folder_moved_to(const std::vector<ShellWord>& words);
 // Index of the first word behind the options of words[at], an interpreter of Python, that is none that it takes before
 // its program: a file, -, or what begins with -m or -c.
 std::size_t behind_python_options(const std::vector<ShellWord>& words, std::size_t at);

@@ -82,9 +82,11 @@ class Finder {
       if (arm.behind != CaseArm::Behind::kLeaves) found(";& or ;;&", node.begin);
       if (arm.body) visit(*arm.body);
     }
+    functions_ += node.kind == Kind::kFunction ? 1 : 0;
     for (const NodePtr& child : node.children) {
       if (child) visit(*child);
     }
+    functions_ -= node.kind == Kind::kFunction ? 1 : 0;
   }
 
   void pipes(const Node& node) {
@@ -105,6 +107,7 @@ class Finder {
 
   // <<<, &>FILE, >&FILE
   void redirection(const Redirection& one) {
+    if (!one.variable.empty()) found("{NAME}" + one.op, one.target.begin);
     if (one.op == "<<<") found("<<<", one.target.begin);
     const std::string_view front = text_.substr(0, std::min(one.target.begin, text_.size()));
     const auto end = front.find_last_not_of(" \t");
@@ -144,6 +147,7 @@ class Finder {
       if (parameter && !part.subscript.empty()) found("${NAME[ … ]}", part.begin);
       if (parameter && is_operator_of_bash(part.op)) found("${NAME" + part.op.substr(0, 1) + " … }", part.begin);
       if (part.kind == Part::Kind::kSubstitution && text.starts_with("$(") && depth_ < kDeep) inside(part);
+      if (part.kind == Part::Kind::kArithmetic) sums(text.substr(0, part.end - part.begin), part.begin);
       parts(part.argument);
       parts(part.replacement);
     }
@@ -156,10 +160,27 @@ class Finder {
       found(one->what, part.begin + 2 + one->at);
   }
 
+  // i++, 2**3, 3,4 and 16#ff of an arithmetic expression
+  void sums(std::string_view text, std::size_t at) {
+    constexpr std::size_t kOpening = 3;
+    const bool holds_commands =
+        text.find("$(", kOpening) != std::string_view::npos || text.find('`') != std::string_view::npos;
+    if (holds_commands) return;  // with signs of their own
+    for (const std::string_view sign : {"++", "--", "**", ","}) {
+      if (text.find(sign) != std::string_view::npos) found(fmt::format("{} in arithmetic", sign), at);
+    }
+    for (std::size_t i = 1; i < text.size(); ++i) {
+      if (text[i] == '#' && text[i - 1] >= '0' && text[i - 1] <= '9') found("BASE#NUMBER", at);
+    }
+  }
+
   void simple(const Node& node) {
     if (node.words.empty()) return;
     const std::string_view name = written(node.words.front());
     const std::size_t at = node.words.front().begin;
+    const bool special = is_one_of(name, {":", ".", "eval", "export", "readonly", "set", "shift", "trap", "unset"});
+    if (special && !node.assignments.empty()) found(fmt::format("NAME=… for {} alone", name), at);
+    if (name == "local" && functions_ == 0) found("local outside of a function", at);
     if (is_one_of(name, {"source", "declare", "typeset", "mapfile", "readarray", "shopt", "let", "pushd", "popd"}))
       found(name, at);
     for (std::size_t i = 1; i < node.words.size(); ++i) {
@@ -179,6 +200,7 @@ class Finder {
   std::string_view text_;
   const ShellText& script_;
   int depth_;
+  int functions_ = 0;  // that what is looked at stands in
   std::optional<BashOnly> first_;
 };
 

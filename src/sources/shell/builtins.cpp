@@ -7,6 +7,7 @@
 #include "src/base/limits.h"
 #include "src/sources/container_command.h"
 #include "src/sources/mention_trail.h"
+#include "src/sources/programs.h"
 #include "src/sources/shell/evaluator.h"
 #include "src/sources/shell/parser.h"
 #include "src/sources/shell/printed.h"
@@ -16,12 +17,14 @@ namespace {
 
 // Scripts that set up a compiler, a package manager or a login, and none of the variables a launch is written with.
 bool sets_up_tools(std::string_view path) {
-  constexpr std::array<std::string_view, 17> kNames = {
-      "setvars.sh", "oneapi-vars.sh", "vars.sh",       "env.sh.oneapi", "activate", "conda.sh",
-      "mamba.sh",   "bashrc",         ".bashrc",       ".bash_profile", ".profile", "profile",
+  constexpr std::array<std::string_view, 15> kNames = {
+      "setvars.sh", "oneapi-vars.sh", "env.sh.oneapi", "activate",      "conda.sh",
+      "mamba.sh",   "bashrc",         ".bashrc",       ".bash_profile", ".profile",
       "modules.sh", "bash.bashrc",    "micromamba.sh", "nvm.sh",        "lmod.sh"};
-  return std::find(kNames.begin(), kNames.end(), base_name(path)) != kNames.end() || path.ends_with("/init/bash") ||
-         path.ends_with(".cargo/env") || path.ends_with("hpcx-init.sh") ||
+  // Names that people give to files of their own, too.
+  if (base_name(path) == "vars.sh") return path.ends_with("/env/vars.sh") || path.find("oneapi") != std::string::npos;
+  return std::find(kNames.begin(), kNames.end(), base_name(path)) != kNames.end() || path == "/etc/profile" ||
+         path.ends_with("/init/bash") || path.ends_with(".cargo/env") || path.ends_with("hpcx-init.sh") ||
          (path.find("/Ascend/") != std::string_view::npos && path.ends_with("set_env.sh"));
 }
 
@@ -210,6 +213,8 @@ bool ShellEvaluator::goes_on_from(const Assignment& a) const {
 void ShellEvaluator::assign(const Assignment& written, bool exports, ShellCommand* command, const ShellWord* expanded) {
   Assignment a = written;
   a.name = referred_by(written.name);
+  if (const auto it = state_.variables.find(a.name); it != state_.variables.end() && it->second.attribute == "readonly")
+    state_.may_end.emplace(fmt::format("unless the script ends at line {}", line_of(outer(a.whole.begin))), 0);
   const ShellValue* old = state_.find(a.name);
   if (old != nullptr && (a.is_array ? a.appends : !a.subscript.empty())) spend(old->items.size());  // which are copied
   ShellValue value;
@@ -469,6 +474,11 @@ void ShellEvaluator::taint(const std::string& what, std::size_t at) {
   state_.folder.reset();
 }
 
+// What ends dash, whatever stands behind it: `. FILE || true` of a file that is not there.
+void ShellEvaluator::end_of_sh(std::size_t at) {
+  if (for_sh_) state_.may_end.emplace(fmt::format("unless the script ends at line {}", line_of(at)), 0);
+}
+
 // A file beside the script that is not there, where the script goes on without it: it is told.
 Status ShellEvaluator::source_missing(const std::vector<ShellWord>& words) {
   if (!may_be_missing_ || words.size() != 2) return Status::kUnknown;
@@ -505,7 +515,10 @@ std::optional<ShellText> ShellEvaluator::sourced_stream(const ShellCommand& comm
 
 Status ShellEvaluator::source(const std::vector<ShellWord>& words) {
   if (words.size() < 2 || sets_up_tools(words[1].text)) return Status::kUnknown;
-  if (source_missing(words) == Status::kFalse) return Status::kFalse;
+  if (source_missing(words) == Status::kFalse) {
+    end_of_sh(words[0].begin);
+    return Status::kFalse;
+  }
   std::string path;
   std::string why;
   if (const auto text = sourced_text(words, path, why)) {
@@ -589,7 +602,11 @@ Status ShellEvaluator::shift(const std::vector<ShellWord>& words) {
   const std::size_t count =
       words.size() > 1 ? static_cast<std::size_t>(std::max(0, std::atoi(words[1].text.c_str()))) : 1;
   const bool too_many = count > state_.arguments.size();
-  if (too_many && state_.arguments_known && state_.sure_arguments == std::string::npos) return Status::kFalse;
+  if (too_many && !state_.arguments_known && shifting_ == 0) end_of_sh(words[0].begin);  // which may have none
+  if (too_many && state_.arguments_known && state_.sure_arguments == std::string::npos) {
+    end_of_sh(words[0].begin);
+    return Status::kFalse;
+  }
   const std::size_t gone = too_many ? state_.arguments.size() : count;
   state_.arguments.erase(state_.arguments.begin(), state_.arguments.begin() + static_cast<std::ptrdiff_t>(gone));
   if (state_.sure_arguments < gone) {  // which of them are left is not known
@@ -742,6 +759,30 @@ bool ShellEvaluator::set_trap(const std::vector<ShellWord>& words) {
   return on_exit || on_error;
 }
 
+// trap ACTION DEBUG: it runs in front of every command from here on. What it plainly assigns is not known any more;
+// one that does more may change everything, at any time.
+void ShellEvaluator::trap_each_command(const ShellText& action, std::size_t at) {
+  ShellParser parser(action, pasted_);
+  const NodePtr all = parser.all();
+  const auto is_plain = [&](const NodePtr& node) {
+    if (node->kind != Node::Kind::kSimple) return false;
+    if (node->words.empty()) return true;
+    const Word& program = node->words.front();
+    return only_prints(std::string_view(action.text).substr(program.begin, program.end - program.begin));
+  };
+  if (parser.failed() || !action.unknowns.empty() || !std::ranges::all_of(all->children, is_plain)) {
+    taint("a trap on DEBUG runs", at);
+    state_.may_end.emplace(fmt::format("unless the trap on DEBUG at line {} changes it", line_of(at)), 0);
+    return;
+  }
+  for (const NodePtr& node : all->children) {
+    for (const Assignment& one : node->words.empty() ? node->assignments : std::vector<Assignment>{}) {
+      state_.variables[one.name].attribute = "with a trap on DEBUG that sets it";
+      remember(one.name, {}, false, nullptr);
+    }
+  }
+}
+
 // True when the command is done with.
 bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from,
                              Status& status) {
@@ -845,7 +886,8 @@ bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std:
   if (name == "alias" && expands_aliases_) {
     for (std::size_t i = 1; i < words.size(); ++i) aliases_.insert(words[i].text.substr(0, words[i].text.find('=')));
   }
-  if (name == "trap" && words.size() > 2 && words.back().text == "DEBUG") taint("a trap on DEBUG runs", words[0].begin);
+  if (name == "trap" && words.size() > 2 && words.back().text == "DEBUG" && words[words.size() - 2].text != "-")
+    trap_each_command(words[words.size() - 2], words[0].begin);
   if (name == "trap" && set_trap(words)) return true;
   if (name == "printf" && words.size() > 2 && words[1].text == "-v") {
     status = print_into(words);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -10,6 +11,8 @@
 #include "src/sources/container_command.h"
 #include "src/sources/file_steps.h"
 #include "src/sources/mention_trail.h"
+#include "src/sources/programs.h"
+#include "src/sources/shell/bash_only.h"
 #include "src/sources/shell/parser.h"
 #include "src/sources/shell/script_word.h"
 #include "src/sources/xargs.h"
@@ -38,7 +41,11 @@ Status opposite(Status status) {
 
 ShellEvaluator::ShellEvaluator(const ShellText& script, std::string_view pasted, const ShellStart& start,
                                ShellBudget& budget)
-    : pasted_(pasted), start_(start), budget_(budget), text_{&script, nullptr, start.own_file} {
+    : pasted_(pasted),
+      start_(start),
+      budget_(budget),
+      text_{&script, nullptr, start.own_file},
+      for_sh_(begins_for_sh(script.text)) {
   for (const auto& [name, value] : start.environment) {
     state_.set(name, {.text = value});
     state_.variables[name].exported = true;
@@ -164,10 +171,21 @@ Status ShellEvaluator::run_node(const Node& node) {
   for (std::string& what : std::exchange(unset_now_, {})) state_.may_end.emplace(std::move(what), 0);
   const bool simple = node.kind == Node::Kind::kSimple || node.kind == Node::Kind::kFunction;
   const bool redirected = !simple && (!node.redirections.empty() || piped_);
+  for (const Redirection& r : node.redirections) open_descriptor(r);
   const Status status = redirected ? run_redirected(node) : run_kind(node);
   note_status(node, status);
   if (counts_as_failure(node) && conditions_ == 0 && !state_.ended) meet_failure(node, status);
   return status;
+}
+
+// exec {NAME}>FILE: which descriptor is free is not known.
+void ShellEvaluator::open_descriptor(const Redirection& r) {
+  if (r.variable.empty() || written_word(r.target) == "-") return;
+  const std::size_t at = outer(r.target.begin);
+  set_unknown(r.variable,
+              fmt::format("{} is the number of the descriptor that is opened at line {}; give it with {}", r.variable,
+                          line_of(at), how_to_set(r.variable)),
+              at);
 }
 
 // Whether set -e and a trap on ERR heed that it fails.
@@ -1244,9 +1262,22 @@ Status ShellEvaluator::run_simple(const Node& node) {
   if (reads_on && (is_shell(program) || program == "xargs") && printing_ == nullptr)
     command.input.push_back(*rest_of_input());
   read_argument_file(command);
+  sure_words_ = sure;
+  const auto folder = folder_moved_to(command.words);
+  if (!folder) return run_followed(command, node, from);
+  const std::tuple before(state_.moved, state_.folder, state_.files);
+  const ShellWord cd{{"cd", {command.begin, command.begin}, {}}, command.begin, command.begin};
+  change_folder({cd, *folder});
+  is_moved_ = true;
+  const Status status = run_followed(command, node, from);
+  is_moved_ = false;
+  std::tie(state_.moved, state_.folder, state_.files) = before;
+  return status;
+}
+
+Status ShellEvaluator::run_followed(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from) {
   follow_files(command, node);
   add_defaults(command.defaults, taken_);
-  sure_words_ = sure;
   return run_words(command, node, from);
 }
 

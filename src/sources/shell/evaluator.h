@@ -180,7 +180,11 @@ class ShellEvaluator {
   void read_argument_file(ShellCommand& command);
   void read_redirected(const Node& node, ShellCommand& command);
   void forget_written_options(ShellCommand& command) const;
+  Status run_followed(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from);
   void follow_files(ShellCommand& command, const Node& node);
+  void open_descriptor(const Redirection& r);
+  void end_of_sh(std::size_t at);
+  void trap_each_command(const ShellText& action, std::size_t at);
   bool copy_file(const ShellCommand& command, std::size_t first);
   void run_file(ShellCommand& command, std::size_t first);
   void use_file(ShellCommand& command, std::size_t program);
@@ -372,6 +376,8 @@ class ShellEvaluator {
   std::set<std::string> aliases_;
   bool may_end_on_error_ = false;  // the first line asks for it, of a script that is started by its name
   bool pipes_on_ = false;          // what runs now prints for a program
+  bool for_sh_ = false;            // its first line asks for sh, which may be dash
+  bool is_moved_ = false;          // `env -C` and its kin run what runs now elsewhere
   bool may_be_missing_ = false;    // what the command that runs now names: it is followed by `|| true`
   int muted_ = 0;                  // loops run once to learn what they change: nothing is told
   std::optional<Error> error_;

@@ -548,10 +548,20 @@ void ShellParser::redirections(Node& node) {
   while (!failed() && redirection(node));
 }
 
+// Behind the {NAME} of {NAME}>word, which has no blank in front of its sign; 0 where there is none.
+std::size_t ShellParser::behind_descriptor_name() const {
+  if (peek() != '{' || !shell_name_start(peek(1))) return 0;
+  std::size_t i = at_ + 1;
+  while (i < text_.size() && shell_name_char(text_[i])) ++i;
+  const bool named = i + 1 < text_.size() && text_[i] == '}' && (text_[i + 1] == '<' || text_[i + 1] == '>');
+  return named ? i + 1 : 0;
+}
+
 // [n]>word and its kin; nothing is taken where there is none.
 bool ShellParser::redirection(Node& node) {
   std::size_t i = at_;
   while (i < text_.size() && text_[i] >= '0' && text_[i] <= '9') ++i;
+  if (const std::size_t behind = behind_descriptor_name(); behind > 0) i = behind;
   if (i < text_.size() && text_[i] == '&' && i == at_ && i + 1 < text_.size() && text_[i + 1] == '>') ++i;
   if (i >= text_.size() || (text_[i] != '<' && text_[i] != '>')) return false;
   if (i == at_ && (!placeholder().empty() || peek(1) == '(')) return false;
@@ -560,6 +570,7 @@ bool ShellParser::redirection(Node& node) {
   const std::string_view descriptor = text_.substr(at_, from - at_);
   while (i < text_.size() && (text_[i] == '<' || text_[i] == '>') && i - from < 3) ++i;
   r.op = text_.substr(from, i - from);
+  if (descriptor.starts_with('{')) r.variable = descriptor.substr(1, descriptor.size() - 2);
   at_ = i;
   if (r.op == "<<") {
     here_document(node, r.op);

@@ -66,6 +66,7 @@ class ShellParser {
   NodePtr math_command(std::size_t from);
   [[nodiscard]] std::optional<std::string> function_name();
   void redirections(Node& node);
+  [[nodiscard]] std::size_t behind_descriptor_name() const;
   bool redirection(Node& node);
   void here_document(Node& node, const std::string& op);
   void read_here_documents();

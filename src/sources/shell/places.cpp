@@ -445,7 +445,11 @@ std::optional<ShellText> ShellEvaluator::text_beside(const ShellWord& word, std:
 
 namespace {
 
-bool has_folder(const ShellWord& word) { return word.text.find('/') != std::string::npos; }
+bool has_folder(const ShellWord& word) {
+  const bool own = word.text.size() == 1 && word.unknowns.size() == 1 &&
+                   word.unknowns.front().place == Unknown::Place::kFile;  // "$0"
+  return own || word.text.find('/') != std::string::npos;
+}
 
 // Index of the program behind them: `exec nohup PROGRAM`.
 std::size_t behind_wrappers(const std::vector<ShellWord>& words) {
@@ -543,8 +547,15 @@ static std::string changes_folder(const std::vector<ShellWord>& words, std::size
   return {};
 }
 
+// Whether nothing is known to differ from how this script was started itself: `exec sudo "$0" "$@"`.
+static bool is_started_alike(const ShellCommand& command, std::size_t script) {
+  const auto begin = command.words.begin() + static_cast<std::ptrdiff_t>(script) + 1;
+  const auto is_known = [](const ShellWord& word) { return word.unknowns.empty(); };
+  return command.assignments.empty() && std::none_of(begin, command.words.end(), is_known);
+}
+
 // A script beside this one that a command runs: what it names without a folder is in the folder that it is run in. Not
-// itself again, and not where any variable may have been set for it.
+// itself again as it was started, and not where any variable may have been set for it.
 void ShellEvaluator::run_beside(ShellCommand& command) {
   const bool placed = !start_.own_file.empty() || !start_.folder.empty() || start_.is_here;
   if (!start_.file_beside || !placed || state_.others) return;
@@ -556,7 +567,7 @@ void ShellEvaluator::run_beside(ShellCommand& command) {
   if (!at || command.words[*at].several || state_.files.contains(command.words[*at].text)) return;
   std::string path;
   std::string why;
-  if (const std::string option = changes_folder(command.words, *at); !option.empty()) {
+  if (const std::string option = changes_folder(command.words, *at); !option.empty() && !is_moved_) {
     note("SH004",
          fmt::format("{} is run here and not followed ({} runs it in another folder): what it starts is not known",
                      command.words[*at].text, option),
@@ -564,7 +575,8 @@ void ShellEvaluator::run_beside(ShellCommand& command) {
     return;
   }
   auto text = text_beside(command.words[*at], command.begin, path, why);
-  if (path == start_.own_file || (!text && why.empty())) return;
+  const bool again = path == start_.own_file && is_started_alike(command, *at);
+  if (again || (!text && why.empty())) return;
   if (text && !spend(text->text.size())) return;
   const bool by_name =
       !program && std::none_of(command.words.begin(), command.words.begin() + static_cast<std::ptrdiff_t>(*at),
