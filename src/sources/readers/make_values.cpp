@@ -293,6 +293,7 @@ void MakeValues::set_text(const std::string& name, const ShellText& value) {
 void MakeValues::set(const std::string& name, std::string_view how, const ShellText& value, std::size_t at,
                      bool overrides) {
   const MakeVariable* const before = find(name);
+  if (before != nullptr && before->overrides && !overrides) return;  // an assignment without `override` says nothing
   MakeVariable after{value, false, overrides};
   if (how == "?=") {
     if (before != nullptr) return;

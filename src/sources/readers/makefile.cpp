@@ -729,7 +729,21 @@ class Makefile {
     if (!matters) return true;
     RunContext inside = context;
     if (values_.find("SHELL") == nullptr) ask_of_sh(line, inside.unknown);
+    take_shell_flags(inside);
     return finder_.script(line, inside);
+  }
+
+  // .SHELLFLAGS = -euo pipefail -c
+  void take_shell_flags(RunContext& inside) {
+    const MakeVariable* const flags = values_.find(".SHELLFLAGS");
+    if (flags == nullptr) return;
+    const ShellText words = values_.expand(flags->text);
+    for (std::string& word : make_words(words.text)) {
+      if (word.starts_with('-') && word.ends_with('c')) word.pop_back();  // the text follows
+      if (word.size() > 1) inside.options.push_back(std::move(word));
+    }
+    if (!words.unknowns.empty())
+      inside.unknown.push_back({words.unknowns.front().message, words.unknowns.front().offset, {}});
   }
 
   // `make NAME=VALUE goal` of this file: that goal with other values.
