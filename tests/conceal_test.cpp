@@ -449,6 +449,10 @@ TEST(Conceal, NumbersBehindANameThatCountsAreShown) {
   EXPECT_THAT(shown("--chunked-prefill-size 4096 --made-up-key 4096"),
               HasSubstr("--chunked-prefill-size 4096 --made-up-key '***'"));
   EXPECT_THAT(shown("--token-size 12345678"), Not(HasSubstr("12345678")));
+  EXPECT_THAT(shown("--model-im transformers"), HasSubstr("--model-im transformers"));  // which takes any word
+  EXPECT_THAT(shown("--model-im transf0rmers"), Not(HasSubstr("transf0rmers")));
+  const std::string guard = dir.file("b.sh", ": ${DISAGG_STORE_ID:?}\npython -m sglang.launch_server --model-path m\n");
+  EXPECT_THAT(run_tool({"launches", guard}).out, HasSubstr("unless DISAGG_STORE_ID is not set at line 1"));
   EXPECT_THAT(shown("--served-model-name 123456789 --api-key 123456789"), Not(HasSubstr("123456789")));
   EXPECT_THAT(shown("--backend-url http://localhost:30000"), HasSubstr("http://localhost:30000"));
   EXPECT_THAT(shown("--backend-url http://localhost:30000/Zq7marker9X"), Not(HasSubstr("Zq7marker9X")));

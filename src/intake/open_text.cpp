@@ -74,7 +74,8 @@ constexpr auto kUsual = std::to_array<std::string_view>(
      "substr", "rev", "parse", "short", "whoami", "date",
      // of what counts the parts of a machine
      "grep", "awk", "print", "node", "nodes", "numa", "cpu", "cpus", "gpu", "gpus", "core", "cores", "socket",
-     "devices", "lscpu", "nproc", "sed", "head", "tail", "level", "warn", "warning", "info", "debug", "error"});
+     "devices", "lscpu", "nproc", "transformers", "mindspore", "sed", "head", "tail", "level", "warn", "warning",
+     "info", "debug", "error"});
 
 // Words that options, their choices and known models are called by.
 bool is_of_names(std::string_view part) {
@@ -337,7 +338,12 @@ bool is_own_sentence(std::string_view part) {
   if (part.starts_with(kAs) && calls != std::string_view::npos)
     return is_of_plain_names(part.substr(kAs.size(), calls - kAs.size())) &&
            is_of_plain_names(part.substr(calls + kCalls.size()));
-  constexpr std::array<std::array<std::string_view, 2>, 11> kSentences = {
+  constexpr std::string_view kUnless = "unless ";
+  constexpr std::string_view kUnset = " is not set at line ";
+  const auto unset = part.find(kUnset);
+  if (part.starts_with(kUnless) && unset != std::string_view::npos && is_number(part.substr(unset + kUnset.size())))
+    return is_of_plain_names(part.substr(kUnless.size(), unset - kUnless.size()));
+  constexpr std::array<std::array<std::string_view, 2>, 13> kSentences = {
       {{"in ", ", which nothing here calls"},
        {"where what has no end is stopped", ""},
        {"unless the loop at line ", " runs, which has no end"},
@@ -348,6 +354,8 @@ bool is_own_sentence(std::string_view part) {
        {"where what ", " is handed to calls it"},
        {"where ", ", which the script writes, is started"},
        {"where ", " starts it"},
+       {"unless the trap on DEBUG at line ", " changes it"},
+       {"where what a patch puts in its place starts it", ""},
        {"where what is made of this list is run", ""}}};
   return std::ranges::any_of(kSentences, [&](const auto& ends) {
     if (part.size() < ends[0].size() + ends[1].size() || !part.starts_with(ends[0]) || !part.ends_with(ends[1]))

@@ -172,7 +172,8 @@ const Rule kRules[] = {
      .summary = "the release has no such module",
      .why = "python -m ends with ModuleNotFoundError before SGLang reads any option: benchmarks moved into "
             "sglang.benchmark, and their old names are gone since 0.5.21.",
-     .fix = "Run the module that the finding names, or the release that has this one.",
+     .fix = "Run the module that the finding names, or the release that has this one. A name that no release has is "
+            "misspelt, or of another package.",
      .source = "sglang/bench_*.py and sglang/benchmark/ of the releases",
      .need = RuleNeed::kNothing},
     {.id = "VL001",
