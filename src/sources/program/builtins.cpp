@@ -33,7 +33,9 @@ Val Follower::range(const Arguments& a) {
     out.back().begin = a.at;
     out.back().end = a.end;
   }
-  return list_of(std::move(out));
+  Val made = list_of(std::move(out));
+  made.object->name = kRange;
+  return made;
 }
 
 // int, float, bool, str, repr, list, tuple, dict, set.
@@ -90,6 +92,23 @@ std::optional<Val> Follower::conversion(const std::string& name, Arguments& a) {
 }
 
 // len, enumerate, zip, map, filter, sorted, reversed, min, max, sum, any, all, next, iter.
+// next(ITERATOR), next(ITERATOR, DEFAULT)
+Val Follower::next_of(Arguments& a) {
+  Object* all = a.values[0].object;
+  if (all->now.items.empty()) {
+    if (a.values.size() > 1) return a.values[1];
+    throw Thrown{instance("StopIteration"), a.at};
+  }
+  if (is_many(all->now.items.front())) {
+    ++doubts_;
+    return unclear(a.at, a.end);
+  }
+  touch(all);
+  const Val out = all->now.items.front();
+  all->now.items.erase(all->now.items.begin());
+  return out;
+}
+
 std::optional<Val> Follower::builtin_of_items(const std::string& name, Arguments& a) {
   static const std::set<std::string, std::less<>> kNames = {"len",    "enumerate", "zip",  "map", "filter",
                                                             "sorted", "reversed",  "min",  "max", "sum",
@@ -97,6 +116,9 @@ std::optional<Val> Follower::builtin_of_items(const std::string& name, Arguments
   if (!kNames.contains(name)) return std::nullopt;
   const std::size_t first = name == "map" || name == "filter" ? 1 : 0;
   if (a.values.size() <= first) return unclear(a.at, a.end);
+  if (name == "next" && is_iterator(a.values[0])) return next_of(a);
+  if (name == "iter" && is_iterator(a.values[0])) return a.values[0];
+  if (name == "iter" && a.values.size() > 1) return unclear(a.at, a.end);  // calls, until one gives that
   const bool several = (name == "min" || name == "max") && a.values.size() > 1;
   if (name == "len" && a.values[0].known_text()) {
     spend_bytes(a.values[0].text->text.size());
@@ -121,27 +143,22 @@ std::optional<Val> Follower::builtin_of_items(const std::string& name, Arguments
   }
   std::vector<Val> out;
   if (name == "len") return whole(std::ssize(*items));
-  if (name == "iter") return list_of(*items);
-  if (name == "next") {
-    if (!items->empty() && a.values[0].is(Kind::kList)) {
-      touch(a.values[0].object);
-      a.values[0].object->now.items.erase(a.values[0].object->now.items.begin());
-      return items->front();
-    }
-    return a.values.size() > 1 ? a.values[1] : unclear(a.at, a.end);
-  }
+  if (name == "iter") return iterator_of(*items);
+  if (name == "next") return unclear(a.at, a.end);
   if (name == "enumerate") {
     const Val* start = a.argument(1, "start");
     if (start != nullptr && !start->whole()) return many();
     std::int64_t i = start != nullptr ? start->integer : 0;
     for (const Val& item : *items) out.push_back(list_of({whole(i++), item}, Kind::kTuple));
-    return list_of(std::move(out));
+    return iterator_of(std::move(out));
   }
   if (name == "zip") {
     std::vector<std::vector<Val>> all;
     std::size_t least = items->size();
-    for (const Val& v : a.values) {
-      const auto one = items_of(v, a.at);
+    for (std::size_t i = 0; i < a.values.size(); ++i) {
+      const auto twice = [&](const Val& v) { return is_iterator(v) && v.object == a.values[i].object; };
+      if (std::any_of(a.values.begin(), a.values.begin() + static_cast<std::ptrdiff_t>(i), twice)) return many();
+      const auto one = i == 0 ? items : items_of(a.values[i], a.at);
       if (!one || any_many(*one)) return many();
       all.push_back(*one);
       least = std::min(least, one->size());
@@ -155,7 +172,7 @@ std::optional<Val> Follower::builtin_of_items(const std::string& name, Arguments
       for (const auto& column : all) row.push_back(column[i]);
       out.push_back(list_of(std::move(row), Kind::kTuple));
     }
-    return list_of(std::move(out));
+    return iterator_of(std::move(out));
   }
   if (name == "map" || name == "filter") {
     if (name == "map" && a.values.size() > 2) return many();
@@ -176,9 +193,9 @@ std::optional<Val> Follower::builtin_of_items(const std::string& name, Arguments
       if (!kept) return many();
       if (*kept) out.push_back(item);
     }
-    return list_of(std::move(out));
+    return iterator_of(std::move(out));
   }
-  if (name == "reversed") return list_of({items->rbegin(), items->rend()});
+  if (name == "reversed") return iterator_of({items->rbegin(), items->rend()});
   if (name == "any" || name == "all") {
     bool known = true;
     for (const Val& item : *items) {
@@ -233,6 +250,10 @@ std::optional<Val> Follower::builtin_of_items(const std::string& name, Arguments
   return list_of(std::move(out));
 }
 
+static bool is_namespace(const Object& object) {
+  return object.name == "argparse.Namespace" || object.name == "types.SimpleNamespace";
+}
+
 // isinstance, hasattr, getattr, callable, type.
 std::optional<Val> Follower::type_question(const std::string& name, Arguments& a) {
   if (name == "isinstance" && a.values.size() == 2) {
@@ -272,12 +293,12 @@ std::optional<Val> Follower::type_question(const std::string& name, Arguments& a
       const bool own = it != v.object->now.names.end() && !it->second.is(Kind::kGone);
       if (name == "hasattr") {
         if (own || member != nullptr) return boolean(true);
-        return open || v.object->of == nullptr || !v.object->now.open.empty() ? unclear(a.at, a.end) : boolean(false);
+        const bool closed = !open && (v.object->of != nullptr || is_namespace(*v.object)) && v.object->now.open.empty();
+        return closed ? boolean(false) : unclear(a.at, a.end);
       }
       if (own) return it->second;
       if (member != nullptr && a.call != nullptr) return bound_member(*member, v, v.object->of, *a.call);
-      const bool closed =
-          !open && v.object->now.open.empty() && (v.object->of != nullptr || v.object->name == "argparse.Namespace");
+      const bool closed = !open && v.object->now.open.empty() && (v.object->of != nullptr || is_namespace(*v.object));
       if (closed && a.values.size() > 2) return a.values[2];
     }
     if (v.is(Kind::kNative) && name == "getattr" && a.call != nullptr) return attribute(v, attribute_name, *a.call);
@@ -363,6 +384,7 @@ Val Follower::call_native(const std::string& name, const Object& callee, Argumen
     if (auto out = server_args_call(name, callee, a)) return *out;
     if (auto out = start_sh(name, callee, a)) return *out;
     if (auto out = parser_call(name, callee, a)) return *out;
+    if (auto out = template_call(name, callee, a)) return *out;
     if (auto out = workers(name, callee, a)) return *out;
     return unclear();
   }

@@ -199,7 +199,7 @@ Val Follower::body_value(Object* function, Object* locals, Object* owner) {
   if (function->altered.starts_with("contextlib") || function->altered.starts_with("contextmanager") ||
       function->altered.starts_with("asynccontextmanager"))
     return yielded.empty() ? none() : yielded.front();
-  return list_of(std::move(yielded));
+  return iterator_of(std::move(yielded));
 }
 
 // A function that workers of Ray run, or a class whose instances are there.
@@ -311,7 +311,10 @@ Val Follower::instantiate(Object* type, Arguments& a) {
   std::size_t next = 0;
   for (auto& [name, fallback] : all) {
     Val v = fallback;
+    bool given = true;  // field(init=False) is not
     if (v.is(Kind::kInstance) && v.object->name == "dataclasses.field") {
+      const auto init_key = v.object->keys.find("init");
+      given = init_key == v.object->keys.end() || truth(init_key->second) != std::optional(false);
       const auto plain = v.object->keys.find("default");
       const auto factory = v.object->keys.find("default_factory");
       Arguments nothing;
@@ -320,7 +323,10 @@ Val Follower::instantiate(Object* type, Arguments& a) {
           : factory != v.object->keys.end() ? call(factory->second, nothing)
                                             : Val{.kind = Kind::kGone};
     }
-    if (const Val* key = a.key(name))
+    if (!given && v.is(Kind::kGone)) continue;
+    if (!given)
+      ;
+    else if (const Val* key = a.key(name))
       v = *key;
     else if (next < a.values.size() && !is_many(a.values[next]))
       v = a.values[next++];
@@ -543,6 +549,10 @@ bool Follower::take_dotenv(const Arguments& a) {
 std::optional<std::vector<Val>> Follower::items_of(const Val& v, std::size_t at) {
   if (v.sequence()) {
     if (names_server(v)) used_.insert(v.object);
+    if (is_iterator(v)) {
+      touch(v.object);
+      return std::exchange(v.object->now.items, {});
+    }
     const auto& items = v.object->now.items;
     spend(items.size() + 1);
     if (v.is(Kind::kSet) && items.size() > 1) return std::nullopt;  // in an order that is not known
@@ -576,8 +586,31 @@ std::optional<std::vector<Val>> Follower::items_of(const Val& v, std::size_t at)
     for (const auto& [name, fallback] : fields) out.push_back(v.object->now.names[name]);
     return out;
   }
-  (void)at;
-  return std::nullopt;
+  return v.is(Kind::kClass) ? members_of(v.object, at) : std::nullopt;
+}
+
+// The members of an Enum, in the order in which they are written.
+std::optional<std::vector<Val>> Follower::members_of(Object* type, std::size_t at) {
+  const auto is_enum = [](const Object* base) { return base->statement == nullptr && base->name.ends_with("Enum"); };
+  if (type->statement == nullptr || !type->now.open.empty() || std::ranges::none_of(type->bases, is_enum))
+    return std::nullopt;
+  std::vector<Val> out;
+  for (const Stmt* one : type->statement->body) {
+    if (one->kind != Stmt::Kind::kAssign) continue;
+    const auto member = one->targets[0]->kind == Expr::Kind::kName ? type->now.names.find(one->targets[0]->name)
+                                                                   : type->now.names.end();
+    if (member == type->now.names.end() || one->targets.size() != 1 || member->first.starts_with('_'))
+      return std::nullopt;
+    const auto same_value = [&](const Val& v) { return equal(v.object->now.names["value"], member->second); };
+    for (const Val& other : out) {
+      if (same_value(other) != std::optional(false)) return std::nullopt;  // another name of that one
+    }
+    Val v = instance(type->name);
+    v.object->of = type;
+    v.object->now.names = {{"value", member->second}, {"name", text(member->first, at)}};
+    out.push_back(std::move(v));
+  }
+  return out;
 }
 
 }  // namespace preflight::sources::program

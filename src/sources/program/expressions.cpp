@@ -150,6 +150,7 @@ Val Follower::value_of(const Expr& e) {
     case Expr::Kind::kBytes:
       return unclear(e);
     case Expr::Kind::kConstant:
+      if (e.name == "...") return unclear(e);
       return e.name == "True" ? boolean(true) : e.name == "False" ? boolean(false) : none();
     case Expr::Kind::kList:
     case Expr::Kind::kTuple:
@@ -178,6 +179,11 @@ Val Follower::value_of(const Expr& e) {
       bool known = true;
       for (std::size_t i = 0; i < e.names.size(); ++i) {
         Val right = value(*e.kids[i + 1]);
+        for (const Val& side : {left, right}) {  // of a list that is only compared nothing is run
+          const bool written = side.sequence() && side.begin < side.end && names_server(side);
+          if (written && std::string_view("([").find(source_.text[side.begin]) != std::string_view::npos)
+            used_.insert(side.object);
+        }
         const auto holds = compare(e.names[i], left, right);
         if (holds == std::optional(false)) return boolean(false);
         known = known && holds;
@@ -411,6 +417,12 @@ Val Follower::list_of(std::vector<Val> items, Val::Kind kind) {
   return out;
 }
 
+Val Follower::iterator_of(std::vector<Val> items) {
+  Val out = list_of(std::move(items));
+  out.object->name = kIterator;
+  return out;
+}
+
 Val Follower::dictionary(const Expr& e) {
   Val out;
   out.kind = Val::Kind::kDict;
@@ -542,7 +554,9 @@ Val Follower::instance_attribute(const Val& base, const std::string& name, const
   bool open = false;
   if (const Val* member = class_member(object->of, name, open)) {
     const bool may_differ = !member->is(Val::Kind::kFunction) && (open || !object->now.open.empty());
-    if (!may_differ) return bound_member(*member, base, object->of, e);
+    const bool above = object->name == "super" && !object->bound.empty();  // of the object that asks
+    const Val& self = above ? object->bound[0] : base;
+    if (!may_differ) return bound_member(*member, self, self.is(Val::Kind::kClass) ? self.object : self.object->of, e);
     const std::string why = fmt::format("{} may be set by what is not known here", name);
     return lost_attribute(object->now.open.empty() ? why : object->now.open, name, e);
   }
@@ -707,7 +721,7 @@ Val Follower::slice(const Val& base, const Expr& e) {
   if (!list && !plain) return unclear(e);
   const auto size = static_cast<std::int64_t>(list ? base.object->now.items.size() : base.text->text.size());
   const std::int64_t step = bounds[2].value_or(1);
-  if (step == 0 || (step != 1 && !list)) return unclear(e);
+  if (step == 0) return unclear(e);
   const auto place = [&](std::int64_t i, std::int64_t least, std::int64_t most) {
     return std::clamp(i < 0 ? i + size : i, least, most);
   };
@@ -715,6 +729,12 @@ Val Follower::slice(const Val& base, const Expr& e) {
       bounds[0] ? place(*bounds[0], step < 0 ? -1 : 0, step < 0 ? size - 1 : size) : (step < 0 ? size - 1 : 0);
   const std::int64_t to =
       bounds[1] ? place(*bounds[1], step < 0 ? -1 : 0, step < 0 ? size - 1 : size) : (step < 0 ? -1 : size);
+  if (!list && step != 1) {
+    ShellText out;
+    for (std::int64_t i = from; step > 0 ? i < to : i > to; i += step)
+      add(out, sources::slice(*base.text, static_cast<std::size_t>(i), static_cast<std::size_t>(i) + 1));
+    return text(std::move(out));
+  }
   if (!list) {
     if (from >= to) return text("", e.begin);
     return text(sources::slice(*base.text, static_cast<std::size_t>(from), static_cast<std::size_t>(to)));
@@ -983,6 +1003,7 @@ Val Follower::comprehension(const Expr& e) {
   Val out;
   out.kind = e.name == "dict" ? Val::Kind::kDict : e.name == "set" ? Val::Kind::kSet : Val::Kind::kList;
   out.object = make();
+  if (e.name == "generator") out.object->name = kIterator;
   Object* outer = std::exchange(locals_, scope);
   try {
     clause(e, 0, out.object);

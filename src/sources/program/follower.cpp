@@ -75,6 +75,7 @@ Result<bool> Follower::run() {
   stack_ = stack_place();
   try {
     (void)run(program_.body);
+    run_at_exit();
     unfinished();
     left_server_args();
     left_lists();
@@ -218,6 +219,8 @@ void Follower::assign(const Stmt& one) {
   const Val v = value(*one.value);
   for (const Expr* target : one.targets) bind(*target, v);
   if (!one.annotated || one.targets[0]->kind != Expr::Kind::kName) return;
+  const std::size_t type = one.targets[0]->end;  // NAME: ClassVar[…] is no field of a dataclass
+  if (source_.text.substr(type, one.value->begin - type).find("ClassVar") != std::string_view::npos) return;
   touch(locals_);
   locals_->now.items.push_back(text(one.targets[0]->name, one.begin));
 }
@@ -273,6 +276,10 @@ void Follower::bind_each(const Expr& target, const Val& v) {
 }
 
 void Follower::bind_attribute(const Val& base, const std::string& name, Val v, std::size_t at) {
+  bool open = false;
+  const bool own = base.is(Val::Kind::kInstance) && base.object->of != nullptr &&
+                   class_member(base.object->of, "__setattr__", open) != nullptr;
+  if (own) v = unknown(fmt::format("__setattr__ of {} is not followed", base.object->of->name), at);
   if (base.is(Val::Kind::kInstance) || base.is(Val::Kind::kClass) || base.is(Val::Kind::kFunction)) {
     set_name(base.object, name, std::move(v));
   } else if (base.is(Val::Kind::kNative)) {
@@ -518,6 +525,23 @@ Follower::Flow Follower::while_statement(const Stmt& one) {
   return out;
 }
 
+// The item of a loop's turn: of an iterator the first that is left, of a list that the loop changes what stands there
+// by then. False behind the last.
+bool Follower::next_item(const Val& all, std::size_t turn, const std::vector<Val>& items, Val& item) {
+  const bool lives = all.is(Val::Kind::kList) && !std::ranges::any_of(all.object->now.items, is_many);
+  if (lives && is_iterator(all)) {
+    if (all.object->now.items.empty()) return false;
+    touch(all.object);
+    item = all.object->now.items.front();
+    all.object->now.items.erase(all.object->now.items.begin());
+    return true;
+  }
+  const std::vector<Val>& now = lives ? all.object->now.items : items;
+  if (turn >= now.size()) return false;
+  item = now[turn];
+  return true;
+}
+
 Follower::Flow Follower::for_statement(const Stmt& one) {
   const Val all = value(*one.value);
   const auto items = items_of(all, one.value->begin);
@@ -531,10 +555,16 @@ Follower::Flow Follower::for_statement(const Stmt& one) {
       bind(target, unclear(target));
   };
   if (!items || many || items->size() > limits::kProgramTurns) return unknown_loop(one, unclear_target);
+  if (is_iterator(all)) {  // what takes of it inside the loop takes of what is left
+    touch(all.object);
+    all.object->now.items = *items;
+  }
   Flow out;
   std::vector<Left> broken;
   const std::size_t outer = conditions_.size();
-  for (const Val& item : *items) {
+  Val item;
+  for (std::size_t turned = 0; next_item(all, turned, *items, item); ++turned) {
+    if (turned > limits::kProgramTurns) throw Exhausted{};
     bind(*one.targets[0], item);
     if (!turn(run(one.body), out, broken)) break;
     if (!broken.empty()) conditions_.push_back(leaves(broken.back()));
@@ -735,7 +765,24 @@ void Follower::catch_unsure(const Stmt& one, std::vector<StatePtr>& ends, Flow& 
   drop(base);
 }
 
+// unittest.mock.patch(…) and its kin, which put something else in the place of what is called within.
+static bool is_patch(std::string_view written) {
+  const std::string_view name = written.substr(0, written.find('('));
+  return name == "patch" || name.starts_with("patch.") || name.find("mock.patch") != std::string_view::npos;
+}
+
 Follower::Flow Follower::with_statement(const Stmt& one) {
+  for (const Expr* manager : one.values) {
+    if (!is_patch(source_.text.substr(manager->begin, manager->end - manager->begin))) continue;
+    conditions_.emplace_back("where what a patch puts in its place starts it");
+    Flow out = with_managers(one);
+    conditions_.pop_back();
+    return out;
+  }
+  return with_managers(one);
+}
+
+Follower::Flow Follower::with_managers(const Stmt& one) {
   bool suppresses = false;
   for (std::size_t i = 0; i < one.values.size(); ++i) {
     Val manager = value(*one.values[i]);
@@ -778,11 +825,76 @@ int Follower::matches(const Expr& pattern, const Val& v) {
     const int right = matches(*pattern.kids[1], v);
     return right == 1 ? (left == -1 ? -1 : 1) : std::min(left, right);
   }
+  if (pattern.kind == Expr::Kind::kList || pattern.kind == Expr::Kind::kTuple) return matches_items(pattern, v);
+  if (pattern.kind == Expr::Kind::kDict) return matches_entries(pattern, v);
+  if (pattern.kind == Expr::Kind::kCall) return matches_type(pattern, v);
   const bool plain = pattern.kind == Expr::Kind::kText || pattern.kind == Expr::Kind::kNumber ||
                      pattern.kind == Expr::Kind::kConstant || pattern.kind == Expr::Kind::kAttribute;
   if (!plain) return -1;
   const auto fits = equal(v, value(pattern));
   return fits ? (*fits ? 1 : 0) : -1;
+}
+
+// case [A, B, *REST]
+int Follower::matches_items(const Expr& pattern, const Val& v) {
+  if (v.is(Val::Kind::kUnknown) || v.is(Val::Kind::kInstance)) return -1;
+  if ((!v.is(Val::Kind::kList) && !v.is(Val::Kind::kTuple)) || is_iterator(v)) return 0;
+  const std::vector<Val> items = v.object->now.items;
+  if (std::ranges::any_of(items, is_many)) return -1;
+  const auto star = std::ranges::find(pattern.kids, Expr::Kind::kStar, &Expr::kind);
+  const bool open = star != pattern.kids.end();
+  if (open ? items.size() + 1 < pattern.kids.size() : items.size() != pattern.kids.size()) return 0;
+  const auto before = static_cast<std::size_t>(star - pattern.kids.begin());
+  int out = 1;
+  for (std::size_t i = 0; i < pattern.kids.size() && out != 0; ++i) {
+    const Expr& kid = *pattern.kids[i];
+    const std::size_t behind = pattern.kids.size() - i;  // as many stand from here on
+    if (i != before || !open) {
+      const int one = matches(kid, items[i < before ? i : items.size() - behind]);
+      out = one == 0 ? 0 : std::min(out, one);
+      continue;
+    }
+    const auto from = items.begin() + static_cast<std::ptrdiff_t>(i);
+    if (kid.kids[0]->name != "_")
+      bind(*kid.kids[0], list_of({from, items.end() - static_cast<std::ptrdiff_t>(behind - 1)}));
+  }
+  return out;
+}
+
+// case {"a": A, **REST}
+int Follower::matches_entries(const Expr& pattern, const Val& v) {
+  if (v.is(Val::Kind::kUnknown) || v.is(Val::Kind::kInstance)) return -1;
+  if (!v.is(Val::Kind::kDict)) return 0;
+  if (!v.object->now.open.empty() || v.object->now.inherits) return -1;
+  int out = 1;
+  for (std::size_t i = 0; i + 1 < pattern.kids.size() && out != 0; i += 2) {
+    if (pattern.kids[i] == nullptr) {
+      bind(*pattern.kids[i + 1], unclear(*pattern.kids[i + 1]));
+      continue;
+    }
+    const Val* found = entry(v.object, value(*pattern.kids[i]));
+    if (found == nullptr || found->is(Val::Kind::kGone)) return 0;
+    const Val held = *found;
+    const int one = matches(*pattern.kids[i + 1], held);
+    out = one == 0 ? 0 : std::min(out, one);
+  }
+  return out;
+}
+
+// case int(A), case str(): of Python's own types alone.
+int Follower::matches_type(const Expr& pattern, const Val& v) {
+  constexpr auto kTypes = std::to_array<std::string_view>({"int", "str", "float", "bool", "list", "dict", "tuple"});
+  const Val type = value(*pattern.kids[0]);
+  const bool own = type.is(Val::Kind::kNative) && std::ranges::find(kTypes, type.object->name) != kTypes.end();
+  if (!own || pattern.arguments.size() > 1) return -1;
+  Arguments a;
+  a.at = pattern.begin;
+  a.end = pattern.end;
+  a.values = {v, type};
+  const auto is = type_question("isinstance", a);
+  const auto holds = is ? truth(*is) : std::nullopt;
+  if (holds != std::optional(true)) return holds ? 0 : -1;
+  return pattern.arguments.empty() ? 1 : matches(*pattern.arguments[0].value, v);
 }
 
 Follower::Flow Follower::match_cases(const Stmt& one, const Val& v, std::size_t from) {
@@ -819,7 +931,12 @@ void Follower::define_function(const Stmt& one) {
   f.object->scope = locals_;
   // Defaults are what they are now.
   for (const Parameter& parameter : one.parameters) {
-    if (parameter.fallback != nullptr) f.object->keys["=" + parameter.name] = value(*parameter.fallback);
+    if (parameter.fallback == nullptr) continue;
+    Val fallback = value(*parameter.fallback);
+    const Expr& written = *parameter.fallback;
+    const bool of_typer = written.kind == Expr::Kind::kCall && shown(written.begin, written.end).starts_with("typer.");
+    if (of_typer) fallback = as_typer_reads(parameter, fallback, written.begin);
+    f.object->keys["=" + parameter.name] = std::move(fallback);
   }
   if (quiet_ == 0) functions_.push_back(f.object);
   Val v = decorated(one, f);
@@ -839,8 +956,13 @@ Val Follower::decorated(const Stmt& one, Val v) {
       v.object->way = "dataclass";
     } else if (name == "functools.lru_cache" || name == "functools.cache" || name == "functools.wraps" ||
                name == "contextlib.contextmanager" || name == "abc.abstractmethod" || name == "typing.overload" ||
-               name == "atexit.register" || name == "enum.unique") {
+               name == "enum.unique") {
       if (name == "contextlib.contextmanager") v.object->altered = shown((*it)->begin, (*it)->end);
+    } else if (name == "atexit.register") {
+      Arguments a;
+      a.at = a.end = one.begin;
+      a.values = {v};
+      (void)at_exit(name, a);
     } else if ((name == "click.option" || name == "click.argument") && v.is(Val::Kind::kFunction)) {
       take_click_option(v.object, *decorator.object, (*it)->begin);
     } else if (decorator.is(Val::Kind::kFunction) && (v.is(Val::Kind::kFunction) || v.is(Val::Kind::kClass))) {

@@ -108,9 +108,14 @@ class Follower {
   int catches(const Handler& handler, const Val& exception);  // 1, 0, or -1: not known
   int is_exception(const Val& exception, const Val& type) const;
   Flow with_statement(const Stmt& one);
+  Flow with_managers(const Stmt& one);
   Flow match_statement(const Stmt& one);
   Flow match_cases(const Stmt& one, const Val& value, std::size_t from);
   int matches(const Expr& pattern, const Val& value);
+  int matches_items(const Expr& pattern, const Val& value);
+  int matches_entries(const Expr& pattern, const Val& value);
+  int matches_type(const Expr& pattern, const Val& value);
+  bool next_item(const Val& all, std::size_t turn, const std::vector<Val>& items, Val& item);
   void define_function(const Stmt& one);
   void define_class(const Stmt& one);
   Val decorated(const Stmt& one, Val value);
@@ -200,6 +205,9 @@ class Follower {
   void set_name(Object* owner, const std::string& name, Val value);
   std::optional<std::vector<Val>> items_of(const Val& v, std::size_t at);  // none: not known
   Val list_of(std::vector<Val> items, Val::Kind kind = Val::Kind::kList);
+  Val iterator_of(std::vector<Val> items);
+  std::optional<std::vector<Val>> members_of(Object* type, std::size_t at);
+  Val next_of(Arguments& a);
   std::vector<Val> distinct(std::vector<Val> items) const;  // as a set has them
   Val native(const std::string& name);
   Val method(const std::string& name, const Val& self);
@@ -239,6 +247,11 @@ class Follower {
   Val quoted_for_shell(const Val& v, std::size_t at);
   std::optional<Val> shell_words(const std::string& name, Arguments& a);
   std::optional<Val> copied(const std::string& name, Arguments& a);
+  std::optional<Val> deep_copy(const Val& v, std::map<const Object*, Object*>& made, int depth = 0);
+  std::optional<Val> template_call(const std::string& name, const Object& callee, Arguments& a);
+  std::optional<Val> at_exit(const std::string& name, Arguments& a);
+  void run_at_exit();
+  void bring_parents(Object* parser, const Val& parents, const Arguments& a);
   Val given_more(const Val& function);
   std::optional<Val> partial(const std::string& name, Arguments& a);
   std::optional<Val> awaited(const std::string& name, Arguments& a);
@@ -260,7 +273,8 @@ class Follower {
   [[nodiscard]] Arguments arguments_in(const Val* args, const Val* keys, const Arguments& a);
   Val replaced(const Val& object, Arguments& a);
   Val fields_of(const Val& object, std::size_t at);
-  Val run_as_command(const Val& function, const Arguments& a);
+  Val run_as_command(const Val& function, const Arguments& a, bool of_typer = false);
+  Val as_typer_reads(const Parameter& one, const Val& given, std::size_t at);
   std::optional<Val> pool_call(const std::string& name, Arguments& a);
 
   // --- command lines (options.cpp) ---
@@ -293,6 +307,7 @@ class Follower {
   Val parsed_options(Object* parser);
   Val servers_words(const Object* parser, const Val* given, std::size_t at);
   std::vector<Val> own_arguments(std::size_t at);
+  [[nodiscard]] bool changed_arguments() const;
   Val option_default(Arguments& a, bool positional, const std::string& name);
 
   // --- files (files.cpp) ---
@@ -325,6 +340,7 @@ class Follower {
   [[nodiscard]] static bool runs_a_text(std::string_view name);
   bool start_unknown(const std::string& name, Arguments& a);
   void start_shell(const Val& text, Arguments& a);
+  void start_split(const Val& text, Arguments& a);
   void start_words(const Val& words, Arguments& a, std::size_t drop = 0);
   void add_word(const Val& v, std::vector<ShellWord>& out, RunContext& context, bool texts_alone);
   [[nodiscard]] ShellWord word(const ShellText& text, const Val& v, std::size_t at) const;
@@ -437,7 +453,13 @@ class Follower {
   std::vector<MadeArgs> made_;                                // in their order
   std::set<std::size_t> started_at_;                          // where those of them that a server was given were made
   std::set<std::string> once_;
-  std::deque<Program> fields_;  // of lines of IPython: what is followed points into them
+  struct AtExit {
+    Val function;
+    Arguments arguments;
+    std::vector<std::string> conditions;
+  };
+  std::vector<AtExit> at_exit_;  // atexit.register, in their order
+  std::deque<Program> fields_;   // of lines of IPython: what is followed points into them
   std::vector<Val>* yields_ = nullptr;
   int quiet_ = 0;    // nothing is recorded
   int tries_ = 0;    // around what is followed

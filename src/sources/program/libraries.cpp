@@ -65,10 +65,23 @@ std::optional<Val> Follower::library_constant(const std::string& name) {
 
 // --- paths ---
 
+// As pathlib keeps it: without empty parts and ".", but for two slashes in front.
 Val Follower::path_of(ShellText t) {
-  while (t.text.size() > 1 && t.text.ends_with('/')) t = sources::slice(t, 0, t.text.size() - 1);
+  const std::size_t slashes = std::min(t.text.find_first_not_of('/'), t.text.size());
+  ShellText kept = sources::slice(t, 0, slashes == 2 ? 2 : std::min<std::size_t>(slashes, 1));
+  kept.defaults = t.defaults;
+  for (std::size_t from = slashes; from < t.text.size();) {
+    const std::size_t end = std::min(t.text.find('/', from), t.text.size());
+    if (const std::string part = t.text.substr(from, end - from); !part.empty() && part != ".") {
+      if (!kept.text.empty() && !kept.text.ends_with('/'))
+        append(kept, ShellText{"/", {t.origin.empty() ? 0 : t.origin[from]}, {}});
+      append(kept, sources::slice(t, from, end));
+    }
+    from = end + 1;
+  }
+  if (kept.text.empty()) append(kept, ShellText{".", {0}, {}});
   Val out = instance("pathlib.Path");
-  out.object->bound = {text(std::move(t))};
+  out.object->bound = {text(std::move(kept))};
   return out;
 }
 
@@ -111,6 +124,13 @@ std::optional<Val> Follower::paths(const std::string& name, Arguments& a) {
     const std::string whole = normal_path(s, real);
     return whole.empty() ? std::nullopt : std::optional(in_place_of(v, whole, a.at));
   }
+  if (name == "os.path.splitext") {
+    const std::string last = s.substr(slash == std::string::npos ? 0 : slash + 1);
+    const auto dot = last.rfind('.');
+    const bool has = dot != std::string::npos && last.find_first_not_of('.') < dot;
+    const std::size_t cut = has ? s.size() - last.size() + dot : s.size();
+    return list_of({text(sources::slice(*v.text, 0, cut)), text(sources::slice(*v.text, cut, s.size()))}, Kind::kTuple);
+  }
   if (name == "os.path.isabs") return boolean(s.starts_with('/'));
   return std::nullopt;
 }
@@ -133,6 +153,11 @@ std::optional<Val> Follower::path_method(const std::string& name, const Val& sel
   if (name == ".name") return in_place_of(path, last, a.at);
   if (name == ".stem")
     return in_place_of(path, last.substr(0, last.rfind('.') == 0 ? std::string::npos : last.rfind('.')), a.at);
+  const auto dot = last.rfind('.');
+  if (name == ".suffix") {
+    const bool has = dot != std::string::npos && dot > 0 && dot + 1 < last.size();
+    return in_place_of(path, has ? last.substr(dot) : std::string(), a.at);
+  }
   const std::string parent = slash == std::string::npos ? "." : slash == 0 ? "/" : s.substr(0, slash);
   if (name == ".parent") return path_of(*in_place_of(path, parent, a.at).text);
   const bool whole = s.starts_with('/') && a.values.empty();
@@ -252,7 +277,7 @@ std::optional<Val> Follower::iteration(const std::string& name, Arguments& a) {
       spend_bytes(items->size() * sizeof(Val));
       out.insert(out.end(), items->begin(), items->end());
     }
-    return list_of(std::move(out));
+    return iterator_of(std::move(out));
   }
   if (name == "itertools.product" && a.keys.empty()) {
     std::vector<std::vector<Val>> rows = {{}};
@@ -271,7 +296,7 @@ std::optional<Val> Follower::iteration(const std::string& name, Arguments& a) {
     }
     std::vector<Val> out;
     for (auto& row : rows) out.push_back(list_of(std::move(row), Kind::kTuple));
-    return list_of(std::move(out));
+    return iterator_of(std::move(out));
   }
   return std::nullopt;
 }
@@ -443,21 +468,53 @@ std::optional<Val> Follower::shell_words(const std::string& name, Arguments& a) 
 
 // --- copies ---
 
+// Lists and dictionaries down to their texts and numbers; none where an object of another kind is in them.
+std::optional<Val> Follower::deep_copy(const Val& v, std::map<const Object*, Object*>& made, int depth) {
+  constexpr int kDeep = 20;
+  const Deeper deeper(*this);
+  if (v.object == nullptr || v.is(Kind::kUnknown)) return v;
+  if ((!v.sequence() && !v.is(Kind::kDict)) || v.object == environ_ || is_iterator(v) || depth > kDeep)
+    return std::nullopt;
+  Val out = v;
+  if (const auto known = made.find(v.object); known != made.end()) {  // one of which there are several names
+    out.object = known->second;
+    return out;
+  }
+  out.object = make();
+  made[v.object] = out.object;
+  spend_bytes(sizeof(Val) * (v.object->now.items.size() + 2 * v.object->now.pairs.size()));
+  const Content held = v.object->now;
+  out.object->now = held;
+  out.object->name = v.object->name;
+  out.object->bound = v.object->bound;
+  for (Val& item : out.object->now.items) {
+    auto one = deep_copy(item, made, depth + 1);
+    if (!one) return std::nullopt;
+    item = std::move(*one);
+  }
+  for (auto& [key, item] : out.object->now.pairs) {
+    auto one = deep_copy(item, made, depth + 1);
+    if (!one) return std::nullopt;
+    item = std::move(*one);
+  }
+  return out;
+}
+
 std::optional<Val> Follower::copied(const std::string& name, Arguments& a) {
   if ((name != "copy.copy" && name != "copy.deepcopy") || a.values.size() != 1) return std::nullopt;
-  const bool deep = name == "copy.deepcopy";
   Val out = a.values[0];
   if (out.object == nullptr) return out;
-  const auto holds = [](const Val& v) { return v.object != nullptr; };
-  if (out.object == environ_ || (deep && std::ranges::any_of(out.object->now.items, holds)))
-    return unclear(a.at, a.end);
-  if (out.sequence()) {
-    if (names_server(out)) used_.insert(out.object);
-    return list_of(out.object->now.items, out.kind);
+  if (out.object == environ_ || is_iterator(out)) return unclear(a.at, a.end);
+  if (out.sequence() && names_server(out)) used_.insert(out.object);
+  if (name == "copy.deepcopy") {
+    std::map<const Object*, Object*> made;
+    auto copy = deep_copy(out, made);
+    if (!copy) return unclear(a.at, a.end);
+    if (quiet_ == 0 && names_server(*copy)) named_lists_.emplace_back(copy->object, conditions_.size());
+    return copy;
   }
-  const bool deep_values =
-      deep && std::ranges::any_of(out.object->now.pairs, [&](const auto& one) { return holds(one.second); });
-  if (!out.is(Kind::kDict) || deep_values) return unclear(a.at, a.end);
+  if (out.sequence()) return list_of(out.object->now.items, out.kind);
+  if (!out.is(Kind::kDict)) return unclear(a.at, a.end);
   Object* made = make();
   spend_bytes(2 * sizeof(Val) * out.object->now.pairs.size());
   made->now = out.object->now;
@@ -680,8 +737,73 @@ std::optional<Val> Follower::environment_call(const std::string& name, Arguments
   if (name == "os.getenv" && !a.values.empty() && a.values[0].known_text())
     return dict_method("get", {.kind = Kind::kDict, .object = environ_}, a);
   if (name != "os.putenv" || a.values.size() != 2) return std::nullopt;
-  set_entry(environ_, a.values[0], a.values[1], a.at);
+  // Programs that are started without env= get it; os.environ does not show it.
+  set_entry(environ_, a.values[0], unknown("os.putenv sets it, which os.environ does not show", a.at), a.at);
   return none();
+}
+
+// --- at the end ---
+
+// atexit.register(function, …)
+std::optional<Val> Follower::at_exit(const std::string& name, Arguments& a) {
+  if (name != "atexit.register" || a.values.empty() || quiet_ > 0) return std::nullopt;
+  Arguments inner = a;
+  inner.values.erase(inner.values.begin());
+  at_exit_.push_back({a.values[0], std::move(inner), conditions_});
+  return a.values[0];
+}
+
+// The last that was registered first. What ends the program ends none of them.
+void Follower::run_at_exit() {
+  endings_.clear();
+  std::vector<AtExit> all = std::exchange(at_exit_, {});
+  for (auto one = all.rbegin(); one != all.rend(); ++one) {
+    conditions_ = one->conditions;
+    run_apart(one->function, one->arguments);
+  }
+  conditions_.clear();
+}
+
+// --- string.Template ---
+
+// Template(TEXT).substitute(NAME=VALUE), safe_substitute.
+std::optional<Val> Follower::template_call(const std::string& name, const Object& callee, Arguments& a) {
+  constexpr std::string_view kTemplate = "string.Template";
+  if (name == kTemplate && a.values.size() == 1 && a.values[0].known_text()) {
+    Val out = instance(name);
+    out.object->bound = {a.values[0]};
+    return out;
+  }
+  const bool safe = name == "string.Template.safe_substitute";
+  if ((!safe && name != "string.Template.substitute") || callee.bound.empty()) return std::nullopt;
+  Val all = {.kind = Kind::kDict, .object = make()};
+  for (const Val& one : a.values) update(all.object, one, a.at);
+  for (const auto& [key, v] : a.keys) set_entry(all.object, text(key, a.at), v, a.at);
+  if (!a.more.empty() || !all.object->now.open.empty() || all.object->now.inherits || a.values.size() > 1)
+    return unclear(a.at, a.end);
+  const ShellText& from = *callee.bound[0].object->bound[0].text;
+  const auto in_name = [&](std::size_t i) {
+    return i < from.text.size() && (from.text[i] == '_' || std::isalnum(static_cast<unsigned char>(from.text[i])) != 0);
+  };
+  ShellText out;
+  for (std::size_t at = 0; at < from.text.size();) {
+    const std::size_t dollar = std::min(from.text.find('$', at), from.text.size());
+    add(out, sources::slice(from, at, dollar));
+    if (dollar == from.text.size()) break;
+    const bool braces = from.text.compare(dollar, 2, "${") == 0;
+    const std::size_t begin = dollar + (braces ? 2 : 1);
+    std::size_t end = begin;
+    while (in_name(end)) ++end;
+    const bool named = end > begin && std::isdigit(static_cast<unsigned char>(from.text[begin])) == 0 &&
+                       (!braces || from.text[end] == '}');
+    const bool dollars = from.text.compare(dollar, 2, "$$") == 0;
+    if (!named && !dollars && !safe) throw Thrown{instance("ValueError"), a.at};
+    at = named ? end + (braces ? 1 : 0) : dollar + (dollars ? 2 : 1);
+    const Val* v = named ? entry(all.object, text(from.text.substr(begin, end - begin), a.at)) : nullptr;
+    if (named && v == nullptr && !safe) throw Thrown{instance("KeyError"), a.at};
+    add(out, v != nullptr ? text_or_hole(*v, a.at) : sources::slice(from, dollar, dollars ? dollar + 1 : at));
+  }
+  return text(std::move(out));
 }
 
 std::optional<Val> Follower::library(const std::string& name, const Object& callee, Arguments& a) {
@@ -692,10 +814,11 @@ std::optional<Val> Follower::library(const std::string& name, const Object& call
   constexpr auto kKnown = std::to_array<Known>(
       {&Follower::command_line, &Follower::container_call, &Follower::environment_call, &Follower::file_call,
        &Follower::path_call, &Follower::shell_words, &Follower::json, &Follower::iteration, &Follower::copied,
-       &Follower::partial, &Follower::awaited, &Follower::dataclass_call, &Follower::dedented});
+       &Follower::partial, &Follower::at_exit, &Follower::awaited, &Follower::dataclass_call, &Follower::dedented});
   for (const Known known : kKnown) {
     if (auto out = (this->*known)(name, a)) return out;
   }
+  if (auto out = template_call(name, callee, a)) return out;
   if (auto out = workers(name, callee, a)) return out;
   if (auto out = ray(name, callee, a)) return out;
   for (const std::string_view one : kHarmless) {

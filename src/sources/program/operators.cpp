@@ -37,6 +37,7 @@ std::optional<bool> Follower::truth(const Val& v) {
     case Kind::kTuple:
     case Kind::kSet: {
       const auto& items = v.object->now.items;
+      if (is_iterator(v)) return true;
       if (items.empty()) return false;
       spend_items(items);
       return std::all_of(items.begin(), items.end(), is_many) ? std::nullopt : std::optional(true);
@@ -152,6 +153,11 @@ std::optional<bool> Follower::contains(const Val& all, const Val& one) {
     return all.object->now.open.empty() ? std::optional(false) : std::nullopt;
   }
   if (!all.sequence()) return std::nullopt;
+  if (is_iterator(all)) {  // which is gone through up to it
+    touch(all.object);
+    all.object->now.items = {unknown("what is left to go through is not followed", one.begin, true)};
+    return std::nullopt;
+  }
   std::optional<bool> out = false;
   for (const Val& item : all.object->now.items) {
     spend(1);
@@ -332,6 +338,7 @@ std::optional<std::string> Follower::repr(const Val& v, int depth) const {
       return Value(v.text->text).repr();
     case Kind::kList:
     case Kind::kTuple: {
+      if (is_iterator(v) || v.object->name == kRange) return std::nullopt;
       std::string out;
       for (const Val& item : v.object->now.items) {
         const auto one = repr(item, depth + 1);

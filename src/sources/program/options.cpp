@@ -153,6 +153,15 @@ std::vector<Val> Follower::started_with() {
   return out;
 }
 
+// Whether the program put others into sys.argv than it was started with.
+bool Follower::changed_arguments() const {
+  const auto set = globals_->now.names.find(".sys.argv");
+  if (set == globals_->now.names.end()) return false;
+  if (!set->second.sequence()) return true;
+  const auto& items = set->second.object->now.items;
+  return items.size() != 2 || !is_many(items[1]) || items[1].mystery->at != 0;
+}
+
 // sys.argv[1:]
 std::vector<Val> Follower::own_arguments(std::size_t at) {
   const std::optional<Val> all = library_constant("sys.argv");
@@ -160,6 +169,26 @@ std::vector<Val> Follower::own_arguments(std::size_t at) {
   const auto items = set != globals_->now.names.end() ? items_of(set->second, at) : items_of(*all, at);
   if (!items || items->empty()) return {unknown("what sys.argv holds is not known here", at, true)};
   return {items->begin() + (is_many(items->front()) ? 0 : 1), items->end()};
+}
+
+// ArgumentParser(parents=[…]): their options, as they are now.
+void Follower::bring_parents(Object* parser, const Val& parents, const Arguments& a) {
+  const auto items = items_of(parents, a.at);
+  const auto is_parser = [](const Val& v) {
+    return v.is(Kind::kInstance) && v.object->name == "argparse.ArgumentParser" &&
+           !v.object->keys.contains(kServersWords);
+  };
+  if (!items || !std::ranges::all_of(*items, is_parser)) {
+    parser->now.open = fmt::format("what {} brings is not followed", shown(a.at, a.end));
+    return;
+  }
+  for (const Val& one : *items) {
+    spend(one.object->keys.size() + 2 * one.object->now.pairs.size());
+    for (const auto& [key, v] : one.object->keys) parser->keys[key] = v;
+    parser->bound.insert(parser->bound.end(), one.object->bound.begin(), one.object->bound.end());
+    for (const auto& [key, v] : one.object->now.pairs) set_entry(parser, key, v, a.at);
+    if (!one.object->now.open.empty()) parser->now.open = one.object->now.open;
+  }
 }
 
 // What of a parser's words is SGLang's own: all but the options that the program added.
@@ -187,7 +216,7 @@ Val Follower::options_read(Object* parser, bool alone, Arguments& a) {
   }
   const bool own = given != nullptr && !given->is(Kind::kNone);
   const bool empty = own && given->sequence() && given->object->now.items.empty();
-  const bool reads = (own && !empty) || (!own && start_ != nullptr);
+  const bool reads = (own && !empty) || (!own && (start_ != nullptr || changed_arguments()));
   const auto items = !reads ? std::nullopt : own ? items_of(*given, a.at) : std::optional(own_arguments(a.at));
   const auto values = items ? read_words(*parser, *items, a.at) : std::nullopt;
   if (reads) touch(parser);
@@ -372,7 +401,7 @@ void Follower::take_values(Object& options, const std::map<std::string, Val>& va
 // --- click, typer, fire ---
 
 // typer.run(function), fire.Fire(function): what it is given where nobody gives an option.
-Val Follower::run_as_command(const Val& function, const Arguments& a) {
+Val Follower::run_as_command(const Val& function, const Arguments& a, bool of_typer) {
   Arguments options;
   options.at = a.at;
   options.end = a.end;
@@ -383,7 +412,9 @@ Val Follower::run_as_command(const Val& function, const Arguments& a) {
     const auto fallback = own->keys.find("=" + one.name);
     if (one.stars > 0 || fallback == own->keys.end()) continue;
     const bool given = source_.given.contains(one.name);
-    const Val v = given ? given_or(unknown(one.name, a.at), one.name) : fallback->second;
+    const Val v = given      ? given_or(unknown(one.name, a.at), one.name)
+                  : of_typer ? as_typer_reads(one, fallback->second, a.at)
+                             : fallback->second;
     options.keys.emplace_back(one.name, given ? v : take_default(one.name, v, a.at));
   }
   options.more = {unknown("", a.at)};
@@ -461,6 +492,22 @@ Val Follower::as_click_reads(const Val& given, std::string_view type, const Val&
   return call(native(whole_number ? "int" : "float"), inner);
 }
 
+// What typer hands over for a default: of the type that the parameter is written with.
+Val Follower::as_typer_reads(const Parameter& one, const Val& given, std::size_t at) {
+  if (one.annotation == nullptr || given.is(Kind::kNone) || given.is(Kind::kUnknown)) return given;
+  std::string type = shown(one.annotation->begin, one.annotation->end);
+  for (const std::string_view around : {"typing.Annotated[", "Annotated[", "typing.Optional[", "Optional["}) {
+    if (type.starts_with(around)) type = type.substr(around.size(), type.find_first_of(",]") - around.size());
+  }
+  if (const auto other = type.find(" | None"); other != std::string::npos) type.erase(other);
+  Val not_known = unknown(fmt::format("what typer makes of the default of {} is not followed", one.name), at);
+  if (type == "str") return given.is(Kind::kText) || given.whole() ? str(given, at) : not_known;
+  if (type == "float" && given.is(Kind::kInt)) return real(static_cast<double>(given.integer));
+  if (type == "int" && given.is(Kind::kFloat)) return whole(static_cast<std::int64_t>(given.number));
+  if (type == "Path" || type == "pathlib.Path") return given.is(Kind::kText) ? path_of(*given.text) : given;
+  return given.is(Kind::kText) ? as_click_reads(given, type, not_known, at) : given;
+}
+
 // @click.option, @click.argument: the default of the parameter that it is.
 void Follower::take_click_option(Object* function, const Object& option, std::size_t at) {
   const std::string name = click_name(option.bound, option.name == "click.argument");
@@ -476,7 +523,7 @@ bool Follower::is_command(const Object& function) {
 std::optional<Val> Follower::command_line(const std::string& name, Arguments& a) {
   const bool alone = a.values.size() == 1 && a.values[0].is(Kind::kFunction) && a.key("command") == nullptr;
   if (name == "typer.run" && alone) {
-    (void)run_as_command(a.values[0], a);
+    (void)run_as_command(a.values[0], a, true);
     throw Thrown{instance("SystemExit"), a.at};
   }
   if (name == "fire.Fire" && alone) return run_as_command(a.values[0], a);
@@ -494,13 +541,14 @@ std::optional<Val> Follower::command_line(const std::string& name, Arguments& a)
   }
   if (name == "argparse.ArgumentParser") {
     Val out = instance(name);
-    constexpr auto kOthers = std::to_array<std::string_view>({"parents", "prefix_chars", "fromfile_prefix_chars"});
+    constexpr auto kOthers = std::to_array<std::string_view>({"prefix_chars", "fromfile_prefix_chars"});
     const bool more =
         !a.more.empty() || std::ranges::any_of(kOthers, [&](std::string_view key) { return a.key(key) != nullptr; });
     if (const Val* fallback = a.key("argument_default")) out.object->keys[default_key({})] = *fallback;
     const Val* shortened = a.key("allow_abbrev");
     if (shortened != nullptr && truth(*shortened) != std::optional(true)) out.object->way = kWholeNames;
     if (more) out.object->now.open = fmt::format("what {} brings is not followed", shown(a.at, a.end));
+    if (const Val* parents = a.key("parents")) bring_parents(out.object, *parents, a);
     return out;
   }
   return std::nullopt;

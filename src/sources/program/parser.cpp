@@ -430,7 +430,9 @@ void Parser::match_statement(Stmt& out, std::size_t indent) {
   const std::size_t own = tokens_[at_].indent;
   while (next_clause("case", own)) {
     Handler handler;
+    in_pattern_ = true;
     handler.what = tuple_or_one();
+    in_pattern_ = false;
     if (take("as")) handler.name = take_name();
     if (take("if")) handler.guard = expression();
     block(handler.body, own);
@@ -459,7 +461,7 @@ std::vector<Parameter> Parser::parameters(std::string_view close, bool annotated
     one.keyword_only = keyword_only && one.stars == 0;
     one.name = take_name();
     keyword_only = keyword_only || one.stars == 1;
-    if (annotated && take(":")) (void)star_or_one();
+    if (annotated && take(":")) one.annotation = star_or_one();
     if (take("=")) one.fallback = expression();
     out.push_back(std::move(one));
     if (!take(",")) break;

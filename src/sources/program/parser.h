@@ -99,6 +99,7 @@ class Parser {
   int depth_ = 0;
   int formats_ = 0;
   bool yields_ = false;
+  bool in_pattern_ = false;  // of a case, where `if` begins its guard
   struct Deeper {
     explicit Deeper(int& depth);
     ~Deeper() { --depth; }

@@ -89,7 +89,7 @@ const Expr* Parser::expression() {
     out.kids = {first, expression()};
     return done(out);
   }
-  if (!take("if")) return first;
+  if (in_pattern_ || !take("if")) return first;
   Expr& out = make(ExprKind::kChoice, from);
   const Expr* test = disjunction();
   need("else");

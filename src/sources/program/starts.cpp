@@ -8,6 +8,7 @@
 #include "src/sources/container_command.h"
 #include "src/sources/placeholders.h"
 #include "src/sources/program/follower.h"
+#include "src/sources/shell/bash_only.h"
 
 namespace preflight::sources::program {
 namespace {
@@ -170,18 +171,54 @@ void Follower::start_shell(const Val& v, Arguments& a) {
   if (!v.is(Kind::kText)) return;
   spend_bytes(v.text->text.size());
   if (v.text->text.find("sglang") == std::string::npos && v.known_text()) return;
-  const RunContext where = context(a);
+  RunContext where = context(a);
   if (forever_ > 0 && !once_.insert(std::to_string(a.at) + v.text->text).second) return;
   spend(v.text->text.size() + 1);
+  ask_of_sh(*v.text, where.unknown);
   auto done = finder_.script(*v.text, where);
   if (!done && !error_) error_ = done.error();
+}
+
+// SGLang's own helpers take a text apart at its blanks, quotes or not; NAME=VALUE in front is a variable.
+void Follower::start_split(const Val& v, Arguments& a) {
+  if (quiet_ > 0 || !v.is(Kind::kText)) return;
+  const ShellText& all = *v.text;
+  spend_bytes(all.text.size());
+  if (all.text.find("sglang") == std::string::npos && v.known_text()) return;
+  if (forever_ > 0 && !once_.insert(std::to_string(a.at) + all.text).second) return;
+  RunContext where = context(a);
+  std::vector<ShellWord> words;
+  constexpr std::string_view kBlanks = " \t\r\n\f\v\\";  // a backslash is none of a word, either
+  for (std::size_t from = all.text.find_first_not_of(kBlanks); from < all.text.size();) {
+    const std::size_t end = std::min(all.text.find_first_of(kBlanks, from), all.text.size());
+    ShellText part = sources::slice(all, from, end);
+    from = all.text.find_first_not_of(kBlanks, end);
+    const auto equals = part.text.find('=');
+    const std::string key = part.text.substr(0, equals);
+    const bool names =
+        !key.empty() && std::ranges::all_of(key, [](unsigned char c) { return c == '_' || std::isalnum(c) != 0; });
+    if (words.empty() && equals != std::string::npos && names && key.find_first_not_of('_') != std::string::npos) {
+      where.env.insert_or_assign(key, sources::tail(part, equals + 1));
+      continue;
+    }
+    ShellWord one{part, part.origin.empty() ? a.at : part.origin.front(),
+                  part.origin.empty() ? a.at : part.origin.back() + 1};
+    one.several = !one.unknowns.empty();
+    words.push_back(std::move(one));
+  }
+  if (const Val* port = a.key("port"); port != nullptr && !port->is(Kind::kNone)) {
+    add_word(text("--port", a.at), words, where, false);
+    add_word(*port, words, where, false);
+  }
+  if (!words.empty()) finder_.words(words, where);
 }
 
 std::optional<Val> Follower::start_process(const std::string& name, Arguments& a) {
   const bool starts = is_one_of(name, kShells) || runs_a_text(name) || is_one_of(name, kProcesses);
   for (std::size_t i = 0; starts && i < a.values.size(); ++i) note_written(a.values[i]);
   if (is_one_of(name, kShells) || runs_a_text(name)) {
-    if (!a.values.empty() || !a.keys.empty()) start_shell(a.values.empty() ? a.keys[0].second : a.values[0], a);
+    const auto begin = [&](const Val& v) { runs_a_text(name) ? start_split(v, a) : start_shell(v, a); };
+    if (!a.values.empty() || !a.keys.empty()) begin(a.values.empty() ? a.keys[0].second : a.values[0]);
     if (last_name(name) == "launch_server_cmd")
       return list_of({instance("subprocess.process"), unknown("the port is chosen where the program runs", a.at)},
                      Kind::kTuple);

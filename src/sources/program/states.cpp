@@ -104,6 +104,7 @@ Val Follower::merged(const Val& a, const Val& b, const std::string& name, const 
   const bool lists = a.kind == b.kind && (a.is(Val::Kind::kList) || a.is(Val::Kind::kTuple));
   if (lists && a.object->bases.empty()) {
     Val out = list_of(merged_items(a.object->now.items, b.object->now.items, why, at), a.kind);
+    if (is_iterator(a) || is_iterator(b)) out.object->name = kIterator;
     out.begin = a.begin;
     out.end = a.end;
     return out;

@@ -23,6 +23,7 @@ struct Parameter {
   std::string name;
   int stars = 0;
   const Expr* fallback = nullptr;
+  const Expr* annotation = nullptr;
   bool keyword_only = false;
 };
 

@@ -90,6 +90,11 @@ struct Object {
 
 // **x or *x that is not known: any number of values.
 inline bool is_many(const Val& v) { return v.is(Val::Kind::kUnknown) && v.mystery->many; }
+// What iter(), map(), zip(), a generator and their kin give: a list of what is still to come, gone through once.
+inline constexpr std::string_view kIterator = "an iterator";
+inline bool is_iterator(const Val& v) { return v.is(Val::Kind::kList) && v.object->name == kIterator; }
+// What range() gives: a list that is not written as one.
+inline constexpr std::string_view kRange = "a range";
 // Of a dotted name.
 inline std::string_view last_name(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 
