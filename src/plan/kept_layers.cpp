@@ -333,23 +333,27 @@ std::string text_class(const ModelFacts& m) {
   return row == kBuilds.end() ? "" : std::string(row->second);
 }
 
-// A class that pools what a body makes shares it out all the same, whatever the class takes; so does one that has
-// another build its text, where that one does.
+// A class that pools what a body makes shares it out all the same, whatever the class takes.
 std::int64_t sharing_stages(const LaunchView& view) {
   const Launch& launch = view.launch();
-  if (launch.model == nullptr || !launch.model->is_generation) return view.pp();
-  const auto is = [&](const std::string& name, facts::ModelClass kind) {
-    return facts::model_class(name, launch.release()) == kind;
-  };
-  const bool whole = std::ranges::any_of(launch.model->architectures,
-                                         [&](const std::string& name) { return is(name, facts::ModelClass::kWhole); });
-  return whole && !is(text_class(*launch.model), facts::ModelClass::kStages) ? 1 : view.pp();
+  const bool whole = launch.model != nullptr && launch.model->is_generation &&
+                     std::ranges::any_of(launch.model->architectures, [&](const std::string& name) {
+                       return facts::model_class(name, launch.release()) == facts::ModelClass::kWhole;
+                     });
+  return whole ? 1 : view.pp();
 }
 
-std::vector<std::int64_t> told_partition(const LaunchView& view) {
+std::int64_t sharing_weights(const LaunchView& view) {
+  const Launch& launch = view.launch();
+  const bool text_shares = launch.model != nullptr && facts::model_class(text_class(*launch.model), launch.release()) ==
+                                                          facts::ModelClass::kStages;
+  return text_shares ? view.pp() : sharing_stages(view);
+}
+
+std::vector<std::int64_t> told_partition(const LaunchView& view, std::int64_t stages) {
   std::vector<std::int64_t> sizes;
   const auto it = view.launch().env.find("SGLANG_PP_LAYER_PARTITION");
-  if (it == view.launch().env.end() || sharing_stages(view) <= 1) return sizes;
+  if (it == view.launch().env.end() || stages <= 1) return sizes;
   std::istringstream words(it->second);
   for (std::string word; std::getline(words, word, ',');) sizes.push_back(std::atoll(word.c_str()));
   return sizes;
@@ -359,7 +363,7 @@ std::vector<Stage> stages_of(const LaunchView& view) {
   const std::int64_t layers = view.model().num_hidden_layers;
   const std::int64_t count = sharing_stages(view);
   if (count == 1) return {{0, counted_layers(view.model())}};
-  std::vector<std::int64_t> sizes = told_partition(view);
+  std::vector<std::int64_t> sizes = told_partition(view, count);
   if (static_cast<std::int64_t>(sizes.size()) != count) {   // what does not divide goes to the last stages
     const std::int64_t told = std::min(count, layers + 1);  // of stages without a layer, one stands for all
     sizes.assign(static_cast<std::size_t>(told), layers / count);

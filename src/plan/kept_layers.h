@@ -28,9 +28,12 @@ struct Stage {
   [[nodiscard]] std::int64_t count(const std::vector<std::int64_t>& layers) const;
 };
 // How many stages share the layers out: one where the class takes nothing from another, and builds all of them on each.
+// The cache is of these.
 std::int64_t sharing_stages(const LaunchView& view);
-// SGLANG_PP_LAYER_PARTITION: layers of each stage; empty where nobody says, and of one stage.
-std::vector<std::int64_t> told_partition(const LaunchView& view);
+// The same of the weights alone: a class that has another one build its text leaves their sharing to that one.
+std::int64_t sharing_weights(const LaunchView& view);
+// SGLANG_PP_LAYER_PARTITION: layers of each of so many stages; empty where nobody says, and of one stage.
+std::vector<std::int64_t> told_partition(const LaunchView& view, std::int64_t stages);
 std::vector<Stage> stages_of(const LaunchView& view);
 // As the pool is told them, which some classes do not.
 std::vector<Stage> told_stages(const LaunchView& view);

@@ -100,7 +100,7 @@ WeightSplit weight_split(const Launch& launch, std::int64_t tp) {
   const std::int64_t replicas = at_least_one(view.tp() / view.attention_tp());
   if (tp <= 0) tp = view.tp();
   WeightSplit split{.tp = tp,
-                    .pp = sharing_stages(view),
+                    .pp = sharing_weights(view),
                     .attention_tp = at_least_one(tp / replicas),
                     .moe_tp = at_least_one(tp / view.ep() / view.moe_dp()),
                     .ep = view.ep(),
@@ -108,7 +108,7 @@ WeightSplit weight_split(const Launch& launch, std::int64_t tp) {
                     .whole_encoder = launch[Field::mm_enable_dp_encoder].truthy(),
                     .whole_dense = view.integer(Field::moe_dense_tp_size, 0) == 1,
                     .extra_experts = std::max<std::int64_t>(0, field(launch, Field::ep_num_redundant_experts, 0))};
-  split.stages = told_partition(view);
+  split.stages = told_partition(view, split.pp);
   return split;
 }
 
