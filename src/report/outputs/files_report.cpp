@@ -135,11 +135,13 @@ Json launch_json(const CheckedLaunch& launch) {
 constexpr std::string_view kPlaceOfLaunches = "\n    null\n";
 
 // One after the other, as they stand in the list of the whole: all of them as values take several times their text.
-std::string launch_list(const CheckRun& run) {
-  std::string out;
+void add_launches(const CheckRun& run, std::string& out) {
+  bool first = true;
   for (const CheckedLaunch& launch : run.launches) {
     const std::string text = json_dump(launch_json(launch));
-    out += out.empty() ? "\n    " : ",\n    ";
+    if (first) out.reserve(out.size() + text.size() * (run.launches.size() + 1));  // most are much alike
+    out += first ? "\n    " : ",\n    ";
+    first = false;
     for (std::size_t from = 0; from < text.size();) {
       const std::size_t end = std::min(text.find('\n', from), text.size() - 1) + 1;
       out.append(text, from, end - from);
@@ -147,7 +149,7 @@ std::string launch_list(const CheckRun& run) {
       from = end;
     }
   }
-  return out + "\n";
+  out += "\n";
 }
 
 }  // namespace
@@ -182,8 +184,12 @@ std::string run_json(const CheckRun& run) {
                       {"ignored", run.ignored()}}},
                     {"exit_status", run.exit_status}};
   std::string text = json_dump(out) + "\n";
-  if (!run.launches.empty()) text.replace(text.find(kPlaceOfLaunches), kPlaceOfLaunches.size(), launch_list(run));
-  return text;
+  if (run.launches.empty()) return text;
+  const std::size_t place = text.find(kPlaceOfLaunches);
+  const std::string behind = text.substr(place + kPlaceOfLaunches.size());
+  text.resize(place);
+  add_launches(run, text);
+  return text += behind;
 }
 
 }  // namespace preflight::report
