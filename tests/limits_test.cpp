@@ -120,7 +120,7 @@ TEST(Limits, EnvironmentsThatGrowAsTheyAreRead) {
                        "]}"),
       long_list);
   const std::string from = "FROM x\n";
-  const std::string image = "the variables of an image are longer than is followed";
+  const std::string image = "the variables and files of an image are longer than is followed";
   const std::string command = fmt::format("CMD {}\n", kServe);
   const std::string grows = many(80'000, [](int) { return std::string("ENV A=$A$A\n"); });
   expect_bounded("check --no-kernel " + dir.file("a/Dockerfile", from + "ENV A=xxxxxxxx\n" + grows + command), image);
@@ -810,6 +810,19 @@ TEST(Limits, ReportsOfManyLaunches) {
                                         }));
   expect_bounded("check --no-kernel --output json " + launches, "\"checked\": 1000,");
   expect_bounded("check --no-kernel --output html " + launches, "1000 launches");
+}
+
+// Each line of RUN and COPY may change what was written before it.
+TEST(Limits, FilesThatADockerfileWrites) {
+  const TemporaryDirectory dir;
+  const auto writes = [&](int count, const char* between) {
+    return dir.file("Dockerfile", "FROM x\n" + many(count, [&](int i) {
+                                    return fmt::format("RUN echo sglang > /a/a{}\n{}", i, between);
+                                  }) + "CMD [\"bash\", \"/a/a1\"]\n");
+  };
+  expect_bounded("launches " + writes(20'000, ""), "more than 200 files are written into an image");
+  expect_bounded("launches " + writes(12'000, "COPY b /a/\n"), "more than 200 files are written into an image");
+  expect_bounded("launches " + writes(200, ""), "/a/a1 is run here, and not read");
 }
 
 // Each is a project of its own, which is read for itself.

@@ -182,6 +182,7 @@ inline constexpr int kManifestNodes = 100'000;
 inline constexpr std::size_t kManifestWords = 20'000;
 inline constexpr int kMatrixTurns = 256;
 inline constexpr std::size_t kComposeFiles = 100;
+inline constexpr std::size_t kImageFiles = 200;  // written by a Dockerfile
 inline constexpr std::size_t kManifestBytesOfAStep = 4;  // of a file that another one includes
 inline constexpr std::size_t kGitlabVariables = 200;
 inline constexpr int kVariableDepth = 16;  // names behind names

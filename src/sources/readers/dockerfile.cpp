@@ -173,15 +173,23 @@ std::vector<ShellText> settings_of(const ShellText& rest) {
   return out;
 }
 
+// Whether what an image sets and writes is within what is followed.
+Result<bool> is_followed(const Image& image) {
+  if (image.known.size() > limits::kVariables || image.bytes > kMostBytes)
+    return failure("the variables and files of an image are longer than is followed");
+  if (image.files.size() > limits::kImageFiles)
+    return failure(
+        fmt::format("more than {} files are written into an image: they are not followed", limits::kImageFiles));
+  return true;
+}
+
 Result<bool> keep_variables(Image& image, bool env, const Values& set) {
   for (const auto& [name, value] : set) {
     image.bytes += weight(value);
     (env ? image.env : image.arguments).insert_or_assign(name, value);
     if (env || !image.env.contains(name)) image.known.insert_or_assign(name, value);
   }
-  if (image.known.size() > limits::kVariables || image.bytes > kMostBytes)
-    return failure("the variables of an image are longer than is followed");
-  return true;
+  return is_followed(image);
 }
 
 tl::unexpected<Error> no_setting(const ShellText& word, const SourceText& source) {
@@ -251,7 +259,7 @@ Result<bool> keep_file(Image& image, const ShellText& whole, const SourceText& s
     if (command.input.size() != 1 || path.empty()) continue;
     image.files.insert_or_assign(image_path(image.folder, path), command.input.front());
   }
-  return true;
+  return is_followed(image);
 }
 
 // Files that were written and that a COPY puts others in the place of.
@@ -324,8 +332,7 @@ Result<bool> keep_written(Image& image, const ShellText& run, const SourceText& 
     if (alone) image.files.insert_or_assign(image_path(image.folder, writer.output), writer.input.front());
     image.bytes += alone ? writer.input.front().text.size() : 0;
   }
-  if (image.bytes > kMostBytes) return failure("the variables of an image are longer than is followed");
-  return true;
+  return is_followed(image);
 }
 
 // `docker build -f FOLDER/Dockerfile .` copies from further up in the repository: where a file of that name lies there,
