@@ -155,6 +155,17 @@ def manifests():
         "config maps": fill(lambda i: f"---\nkind: ConfigMap\nmetadata: {{name: c{i}}}\ndata: {{a.sh: x}}\n", k8s),
         "env from maps": fill("    - configMapRef: {name: c}\n", k8s + "    envFrom:\n",
                               "---\nkind: ConfigMap\nmetadata: {name: c}\ndata: {A: x}\n"),
+        "includes": "include:\n" + fill("- ./x.yaml\n", size=n(900_000)) + compose,
+        "names by aliases": "apiVersion: v1\nkind: List\nx: &a " + "a" * n(600_000) + "\nitems:\n" + fill(
+            "- kind: Pod\n  metadata: {name: x}\n  spec:\n    containers:\n    - name: c\n      command: [python, -m, sglang.launch_server]\n"
+            "      volumeMounts: [{name: v, mountPath: *a}]\n", size=n(380_000)),
+        "variables by aliases": "x: &a\n" + "".join(f"  A{i}: x\n" for i in range(500)) + "services:\n" + fill(
+            lambda i: f"  s{i}:\n    image: x\n    environment: *a\n    command: {SERVE}\n", size=n(120_000)),
+        "variables of a workflow": step.replace("jobs:", "env:\n" + "".join(f"  A{i}: x\n" for i in range(500)) + "jobs:") + fill(
+            f"    - run: {SERVE}\n", size=n(70_000)),
+        "a script of many": "kind: ConfigMap\nmetadata: {name: c}\ndata:\n  a.sh: |\n" + fill("    # x\n", size=n(500_000)) + f"    {SERVE}\n" + fill(
+            "---\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n  - name: c\n    command: [bash, /s/a.sh]\n"
+            "    volumeMounts: [{name: s, mountPath: /s}]\n  volumes: [{name: s, configMap: {name: c}}]\n", size=n(200_000)),
         "services": fill(lambda i: f"  s{i}: {{image: x, command: x}}\n", compose),
         "services that serve": fill(lambda i: f"  s{i}:\n    image: x\n    command: {SERVE} --tp 3\n", compose, size=n(70_000)),
         "depends": fill(lambda i: f"  s{i}: {{depends_on: [s{i + 1}]}}\n", compose),
@@ -263,7 +274,7 @@ def others():
             fill("include x.mk\n", "", make), "eval": fill("$(eval A = b)\n", "", make), "export": fill(lambda i: f"export A{i} = x\n", "", make)},
         "a.service": {
             "Environment": fill(lambda i: f"Environment=A{i}=x\n", unit), "ExecStartPre": fill("ExecStartPre=/bin/x\n", unit), "ExecStart":
-            fill(f"ExecStart=/usr/bin/{SERVE}\n", "[Service]\n", size=n(60_000)), "words": unit.rstrip() + " " + fill("$A ") + "\n", "continued":
+            fill(f"ExecStart=/usr/bin/{SERVE}\n", "[Service]\nType=oneshot\n", size=n(60_000)), "words": unit.rstrip() + " " + fill("$A ") + "\n", "continued":
             unit.rstrip() + fill(" \\\n --port 1") + "\n", "specifiers": unit.rstrip() + " " + fill("%i ") + "\n", "sections":
             fill("[Service]\n", unit), "comments": fill("# x\n", unit), "EnvironmentFile": fill("EnvironmentFile=/x\n", unit)},
         "a.nomad": {
@@ -481,6 +492,18 @@ def options():
     case("explain: a long field", "explain " + "a" * n(120_000))
     case("completions: long", "completions " + "a" * n(120_000))
     case("folders: many files", "check --no-kernel $D/d", {f"d/{i}.sh": f"{SERVE} --tp 3 --port {i}\n" for i in range(900)})
+    failing = {"a.sh": fill(lambda i: f"{SERVE} --tp 3 --port {i}\n", size=n(85_000))}
+    case("upgrade: launches that fail", "upgrade --from 0.5.11 $D/a.sh", failing)
+    case("nodes: launches that fail", "nodes $D/a.sh", failing)
+    case("JSON: launches that fail", "check --no-kernel --output json $D/a.sh", failing)
+    case("suggest: cards", "suggest Qwen/Qwen3-8B --context 100000000 --device-count 4096")
+    settings = " ".join(f"--set A{i}=1" for i in range(512))
+    case("our own: settings", f"check --no-kernel {settings} $D/a.sh", {"a.sh": fill("AAAA ", "", "\n" + SERVE + "\n", size=n(500_000))})
+    case("our own: patterns", "check --no-kernel " + "'$D/d/*.yaml' " * 300 + "$D/a.sh", {"a.sh": SERVE, **{f"d/{i}.yaml": "a: b\n" for i in range(1000)}})
+    case("folders: scripts that run one another", "check --no-kernel $D/d", {f"d/a{i}.sh": "".join(f"bash a{k}.sh\n" for k in range(max(
+        0, i - 30), i)) + (SERVE if i == 0 else "") + "\n" for i in range(700)})
+    case("folders: files that include one another", "check --no-kernel $D/d", {f"d/c{i}.yaml": "include:\n" + "".join(
+        f"- c{k}.yaml\n" for k in range(90)) + f"services:\n  a{i}: {{image: x, command: {SERVE}}}\n" for i in range(90)})
     case("folders: idle files", "check --no-kernel $D/d", {f"d/{i}.yaml": "a: b\n" for i in range(4000)})
 
 
