@@ -5,6 +5,8 @@
 #include <map>
 #include <variant>
 
+#include <fmt/format.h>
+
 #include "preflight/rule.h"
 #include "src/args/config_file.h"
 #include "src/intake/conceal.h"

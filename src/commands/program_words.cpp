@@ -1,7 +1,6 @@
 #include "src/commands/program_words.h"
 
 #include <algorithm>
-#include <ranges>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -198,7 +197,8 @@ report::ProgramWords program_words() {
 
 bool is_of_sglang(const std::string& option) {
   // The newest first: it knows most options, and its table is the one that a launch mostly needs anyway.
-  return std::ranges::any_of(supported_releases() | std::views::reverse, [&](Release release) {
+  const auto releases = supported_releases();
+  return std::any_of(releases.rbegin(), releases.rend(), [&](Release release) {
     const args::OptionIndex& index = args::OptionIndex::of(release);
     return index.find(option) != nullptr || !index.starting_with(option).empty();
   });
