@@ -117,7 +117,7 @@ TEST(Golden, EveryCommandPrintsWhatItPrinted) {
         if (!now.empty() && now != "no JSON\n") write_file(golden, now);
       }
       if (!fs::exists(golden)) continue;
-      EXPECT_EQ(printed(file, ending), read_file(golden)) << golden;
+      EXPECT_EQ(printed(file, ending), read_file(golden)) << golden << ": UPDATE_GOLDEN=1 writes it anew";
       ++compared;
     }
     EXPECT_GE(compared, 2) << file;

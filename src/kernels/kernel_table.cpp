@@ -1,21 +1,5 @@
 // The kernel table: every kernel the tool can run.
-//
-// To add kernel X, its own files:
-//   ocl_kernels/X.cl         head comment: formula, tensors, work-group, accumulators, synchronisation, host
-//   src/kernels/X.cpp        launcher, tolerance, work; its row of the table at the end
-//   src/sample/X.cpp         Result<SampleBatch> sample::X(const KernelCase&), and its size, sample::X_size
-//   src/reference/X.cpp      std::vector<Expected> reference::X(const SampleBatch&)
-//   configs/cases/X.txt      case lines: page edges, ragged, shared pages, empty request, every regime
-//   tests/kernels/lines/X.txt  what Intel's compiler, planted mistakes and the simulator meet
-//   (tests/kernels/kernel_lines.h)
-// and a line of each of these:
-//   1. src/sample/kernel_list.h        its name
-//   2. src/sample/case_options.cpp     its case options (new ones: a member of KernelCase and a row there)
-//   3. include/preflight/reference.h   what the reference gives
-//   4. src/kernels/defects.cpp         planted defects
-//   5. src/plan                        where a launch plans it
-//   6. src/plan/planned_cases.cpp      with which lengths and inputs it is planned
-// tests/kernels run every case line of every row, and every defect. Nothing else has to know.
+// CONTRIBUTING.md says how to add one. tests/kernels run every case line of every row, and every defect.
 #include "preflight/kernel.h"
 
 #include <algorithm>
