@@ -290,9 +290,9 @@ std::shared_ptr<const ConfigWords> config_words(Release release, const std::stri
 std::size_t config_length(Release release, const std::vector<std::string>& words) {
   const auto option = std::find(words.begin(), words.end(), "--config");
   if (option == words.end() || option + 1 == words.end() || refused_path(*(option + 1))) return 0;
+  const auto file = config_words(release, *(option + 1), nullptr);
   std::size_t length = 0;
-  for (const std::string& word : config_words(release, *(option + 1), nullptr)->words)
-    length += 1 + word.size() / limits::kConfigWordBytes;
+  for (const std::string& word : file->words) length += 1 + word.size() / limits::kConfigWordBytes;
   return length;
 }
 
