@@ -1,7 +1,7 @@
 // Kernel: one row of the kernel table: everything the tool knows about a kernel.
 //
-// One name, five files: ocl_kernels/X.cl, src/kernels/X.cpp with the row, src/sample/X.cpp, src/reference/X.cpp,
-// configs/cases/X.txt. How to add one is written at the top of src/kernels/kernel_table.cpp.
+// One name, six files: ocl_kernels/X.cl, src/kernels/X.cpp with the row, src/sample/X.cpp, src/reference/X.cpp,
+// configs/cases/X.txt, tests/kernels/lines/X.txt. How to add one is written in CONTRIBUTING.md.
 #pragma once
 
 #include <span>
