@@ -191,7 +191,7 @@ void place_in(std::vector<LaunchCommand>& found, std::size_t from, const RunCont
 
 }  // namespace
 
-LaunchFinder::LaunchFinder(std::string_view text, const Variables& given) : text_(text), given_(given) {
+LaunchFinder::LaunchFinder(std::string_view text, const Variables& given) : text_(text), given_(given), cut_off_(text) {
   line_starts_.push_back(0);
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '\n') line_starts_.push_back(i + 1);
@@ -208,10 +208,7 @@ std::vector<LaunchCommand> LaunchFinder::take() {
     auto& notes = found_.back().notes;
     notes.insert(notes.end(), notes_.begin(), notes_.end());
   }
-  std::string mended(text_);
-  for (auto it = splices_.rbegin(); it != splices_.rend(); ++it)
-    mended.replace(it->begin, it->end - it->begin, it->text);
-  if (!splices_.empty()) found_.front().mended = std::move(mended);
+  if (!found_.empty()) found_.front().mended = cut_off_.mended();
   return std::move(found_);
 }
 
@@ -414,7 +411,7 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
   std::string activated = context.activated;
   start.on_command = [&](const ShellCommand& c, const Values& environment, const std::string& when) {
     if (nested || error_) return;
-    if (cut_off(c) || c.words.empty()) return;
+    if (is_cut_off(c) || c.words.empty()) return;
     hear(c);
     const std::size_t before = found_.size();
     if (const std::string bin = activated_by(c); !bin.empty() && when.empty()) activated = bin;
@@ -1076,7 +1073,7 @@ void LaunchFinder::take_server(const std::vector<ShellWord>& words, std::size_t 
 
 // No program has a name that begins with a dash: such a command is what a comment, a blank behind a backslash or a
 // forgotten backslash cut off from the launch in front of it.
-bool LaunchFinder::cut_off(const ShellCommand& c) {
+bool LaunchFinder::is_cut_off(const ShellCommand& c) {
   if (!last_ || c.words.empty() || !c.words.front().text.starts_with('-')) return false;
   const std::size_t from = c.words.front().begin;
   if (from <= last_->end || from > text_.size()) return false;
@@ -1096,65 +1093,9 @@ bool LaunchFinder::cut_off(const ShellCommand& c) {
                            : "whose backslash is missing or is not its last character",
                    options, c.words.front().text),
        from});
-  put_back(last_->begin, last_->end, from);
+  cut_off_.join(last_->begin, last_->end, from);
   last_->end = c.end;
   return true;
-}
-
-// Joins the options at `options` to the launch that ends at `end`; comments between them go in front of the launch.
-void LaunchFinder::put_back(std::size_t launch, std::size_t end, std::size_t options) {
-  std::size_t cut = end;
-  for (std::size_t i = launch; i + 1 < options; ++i) {  // a backslash with a blank behind it
-    if (text_[i] != '\\' || (text_[i + 1] != ' ' && text_[i + 1] != '\t')) continue;
-    const std::size_t next = text_.find_first_not_of(" \t\r", i + 1);
-    if (next >= options || (text_[next] != '\n' && text_[next] != '#')) continue;
-    if (next < options && i >= (splices_.empty() ? 0 : splices_.back().end)) cut = i;
-    break;
-  }
-  std::string comments;
-  for (std::size_t i = cut; i < options; ++i) {
-    if (text_[i] == '#') {
-      const std::size_t line_end = std::min(text_.find('\n', i), options);
-      std::string_view comment = text_.substr(i, line_end - i);
-      while (!comment.empty() && (comment.back() == '\\' || comment.back() == ' ' || comment.back() == '\r'))
-        comment.remove_suffix(1);
-      comments += std::string(comment) + "\n";
-      i = line_end;
-    } else if (std::string_view(" \t\r\n\\").find(text_[i]) == std::string_view::npos) {
-      return;  // more than blanks and comments: a text inside another one
-    }
-  }
-  std::size_t line = launch;  // where the launch's first line begins
-  const auto continued = [&] {
-    std::size_t before = line - 1;
-    if (before > 0 && text_[before - 1] == '\r') --before;
-    return before > 0 && text_[before - 1] == '\\';
-  };
-  for (;;) {
-    const auto newline = line == 0 ? std::string_view::npos : text_.rfind('\n', line - 1);
-    line = newline == std::string_view::npos ? 0 : newline + 1;
-    if (line == 0 || !continued()) break;
-    --line;
-  }
-  const std::size_t text_at = text_.find_first_not_of(" \t", line);
-  const std::string indent(text_.substr(line, std::min(text_at, launch) - line));
-  std::string above;
-  for (std::size_t i = 0; i < comments.size();) {
-    const std::size_t line_end = comments.find('\n', i);
-    above += indent + comments.substr(i, line_end + 1 - i);
-    i = line_end + 1;
-  }
-  if (!above.empty() && (splices_.empty() || line >= splices_.back().end))
-    splices_.push_back({line, line, above});
-  else if (!above.empty()) {
-    for (Splice& s : splices_) {
-      if (s.begin == line && s.end == line) s.text += above;
-    }
-  }
-  const auto newline = text_.rfind('\n', options);
-  const std::size_t options_line = newline == std::string_view::npos ? options : newline + 1;
-  splices_.push_back({cut, options, " \\\n" + std::string(text_.substr(options_line, options - options_line))});
-  if (cut > 0 && text_[cut - 1] == ' ') splices_.back().text.erase(0, 1);
 }
 
 }  // namespace preflight::sources

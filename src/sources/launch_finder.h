@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "src/sources/cut_off_options.h"
 #include "src/sources/launch_command.h"
 #include "src/sources/mention_trail.h"
 #include "src/sources/shell.h"
@@ -113,8 +114,7 @@ class LaunchFinder {
   void take_server(const std::vector<ShellWord>& words, std::size_t program, std::size_t first,
                    const RunContext& context);
   void take_note(ShellNote note, std::size_t first);
-  bool cut_off(const ShellCommand& command);
-  void put_back(std::size_t launch, std::size_t end, std::size_t options);
+  bool is_cut_off(const ShellCommand& command);
   void take_defaults(const std::vector<ShellWord>& words, std::size_t program, const RunContext& context,
                      LaunchCommand& launch) const;
   void need(const ShellText& text, LaunchCommand& launch) const;
@@ -144,12 +144,7 @@ class LaunchFinder {
   std::map<std::string, Container> containers_;        // by the names that they were started with
   std::size_t bytes_inside_ = std::size_t{32} << 20U;  // of texts inside this one, that are still read
   int depth_ = 0;                                      // texts inside texts
-  struct Splice {
-    std::size_t begin;
-    std::size_t end;
-    std::string text;
-  };
-  std::vector<Splice> splices_;  // that put back what was cut off
+  CutOffOptions cut_off_;
 };
 
 }  // namespace preflight::sources
