@@ -374,12 +374,9 @@ static std::string called_file(const std::optional<ShellText>& zero) {
   return file ? zero->unknowns.front().path : std::string();
 }
 
-Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& context, int depth) {
-  if (depth == 0) account(text);
-  if (depth > limits::kShellsInShells) return failure("shells are nested too deep in this command");
-  if (error_) return tl::make_unexpected(*error_);
-  // Many containers may run one text, each for itself.
-  if (!FileSteps::take(text.text.size() / limits::kScriptBytesOfAStep)) return failure(FileSteps::kNoMore);
+// What a shell that reads a script has at its start.
+ShellStart LaunchFinder::start_of(const ShellText& text, const RunContext& context, const std::string& called,
+                                  int depth) {
   ShellStart start{.given = given_,
                    .environment = context.env,
                    .arguments = context.arguments,
@@ -392,54 +389,34 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
   start.files = context.files;
   start.others = context.others;
   start.trail = &trail_;
-  const std::string called = called_file(context.zero);
   if (context.functions.empty()) start.stands_in = called.empty() ? context.stands_in : called;
   start.own_file = called.empty() && depth == 0 ? place_of_file(context.file) : called;
   const bool in_place = !context.elsewhere && context.image.empty();
   start.folder = in_place ? context.folder : std::string();
   start.is_here = in_place && context.is_here;
-  const std::string source = context.file.empty() ? context.folder + "/" : context.file;
   if (in_place && (!context.file.empty() || !start.folder.empty() || start.is_here))
-    start.file_beside = [&](const std::string& path) -> Result<std::string> {
+    start.file_beside = [source = context.file.empty() ? context.folder + "/"
+                                                       : context.file](const std::string& path) -> Result<std::string> {
       auto found = file_beside(source, path);
       if (!found) return failure(unread_beside(source, path, "it"));
       return std::move(*found);
     };
   start.wants_environment = [](const ShellCommand& c) { return c.words.size() > 1 || c.file; };
+  return start;
+}
+
+Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& context, int depth) {
+  if (depth == 0) account(text);
+  if (depth > limits::kShellsInShells) return failure("shells are nested too deep in this command");
+  if (error_) return tl::make_unexpected(*error_);
+  // Many containers may run one text, each for itself.
+  if (!FileSteps::take(text.text.size() / limits::kScriptBytesOfAStep)) return failure(FileSteps::kNoMore);
+  Script script{
+      .context = context, .called = called_file(context.zero), .activated = context.activated, .depth = depth};
+  ShellStart start = start_of(text, context, script.called, depth);
   const std::size_t first = found_.size();
-  std::optional<Error> nested;
-  std::string activated = context.activated;
   start.on_command = [&](const ShellCommand& c, const Values& environment, const std::string& when) {
-    if (nested || error_) return;
-    if (is_cut_off(c) || c.words.empty()) return;
-    hear(c);
-    const std::size_t before = found_.size();
-    if (const std::string bin = activated_by(c); !bin.empty() && when.empty()) activated = bin;
-    RunContext inside = context;
-    inside.activated = activated;
-    inside.env = environment;
-    inside.input.reset();
-    inside.options.clear();
-    if (!called.empty()) inside.zero.reset();  // of this file alone
-    inside.stands_in.clear();
-    inside.folder = c.folder;
-    add_defaults(inside.defaults, c.defaults);
-    for (const ShellText& function : c.functions) {
-      const std::size_t cost = limits::kHandedCost * (function.text.size() + 1);
-      if (cost > bytes_inside_) {
-        error_ = Error{"this script hands over more functions than are followed; paste the launch command alone"};
-        return;
-      }
-      bytes_inside_ -= cost;
-      inside.functions.push_back(function);
-    }
-    if (!when.empty()) inside.when = context.when.empty() ? when : context.when + "; " + when;
-    for (const ShellWord& a : c.assignments) assign(a, inside.env);
-    if (!read_file(c, inside, depth)) {
-      command(c.words, 0, std::move(inside), c.input, depth);
-    }
-    for (std::size_t i = before; c.stands_in && i < found_.size(); ++i) found_[i].through.push_back(*c.stands_in);
-    last_ = found_.size() == before ? std::nullopt : std::optional(LastLaunch{c.begin, c.end});
+    if (!error_) command_of(script, c, environment, when);
   };
   auto notes = follow_shell(context.functions.empty() ? text : behind_functions(context.functions, text), text_, start);
   if (!notes) return tl::make_unexpected(notes.error());
@@ -447,6 +424,45 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
   last_.reset();
   if (error_) return tl::make_unexpected(*error_);
   return true;
+}
+
+// Where a command of a script runs: what the script has by then, what it exports to it and what its words assign.
+RunContext LaunchFinder::place_of_command(const Script& script, const ShellCommand& c, const Values& environment,
+                                          const std::string& when) {
+  RunContext inside = script.context;
+  inside.activated = script.activated;
+  inside.env = environment;
+  inside.input.reset();
+  inside.options.clear();
+  if (!script.called.empty()) inside.zero.reset();  // of this file alone
+  inside.stands_in.clear();
+  inside.folder = c.folder;
+  add_defaults(inside.defaults, c.defaults);
+  for (const ShellText& function : c.functions) {
+    const std::size_t cost = limits::kHandedCost * (function.text.size() + 1);
+    if (cost > bytes_inside_) {
+      error_ = Error{"this script hands over more functions than are followed; paste the launch command alone"};
+      return inside;
+    }
+    bytes_inside_ -= cost;
+    inside.functions.push_back(function);
+  }
+  if (!when.empty()) inside.when = script.context.when.empty() ? when : script.context.when + "; " + when;
+  for (const ShellWord& a : c.assignments) assign(a, inside.env);
+  return inside;
+}
+
+void LaunchFinder::command_of(Script& script, const ShellCommand& c, const Values& environment,
+                              const std::string& when) {
+  if (is_cut_off(c) || c.words.empty()) return;
+  hear(c);
+  const std::size_t before = found_.size();
+  if (const std::string bin = activated_by(c); !bin.empty() && when.empty()) script.activated = bin;
+  RunContext inside = place_of_command(script, c, environment, when);
+  if (error_) return;
+  if (!read_file(c, inside, script.depth)) command(c.words, 0, std::move(inside), c.input, script.depth);
+  for (std::size_t i = before; c.stands_in && i < found_.size(); ++i) found_[i].through.push_back(*c.stands_in);
+  last_ = found_.size() == before ? std::nullopt : std::optional(LastLaunch{c.begin, c.end});
 }
 
 // What was said of a script stands at the launch of it that it stands in, else at the next one, else at the last.
@@ -502,40 +518,42 @@ static ShellText lines_of(std::string_view text, const std::vector<std::size_t>&
   return out;
 }
 
+// A script that a command runs: one that this script wrote, or another file.
+void LaunchFinder::run_script(const ShellCommand& c, RunContext inside, int depth) {
+  const std::size_t before = found_.size();
+  const std::string file = called_file(c.words[c.file_word]);
+  const std::string here = place_of_file(inside.file);
+  if (!file.empty()) {
+    // Each is followed by itself: files that run each other may multiply.
+    constexpr std::size_t kCalled = std::size_t{256} << 10U;
+    const std::size_t cost = kCalled + limits::kHandedCost * c.file->text.size();
+    const bool again = depth > 0 && (c.stands_in ? c.stands_in->file : here) == file;  // itself, for the second time
+    if (again || depth + 1 >= limits::kShellsInShells || cost > bytes_inside_)
+      return note(
+          {"SH004", "more scripts run each other than are followed: what this one starts is not known", c.begin});
+    bytes_inside_ -= cost;
+    inside.zero = c.words[c.file_word];
+  }
+  behind_wrappers(c, inside);
+  const auto shell = shell_of_script(c.words, c.file_word);
+  inside.options = shell ? options_of_shell(c.words, *shell, c.file_word) : options_of_first_line(c.file->text);
+  if (shell ? is_plain_sh(c.words[*shell].text) : begins_for_sh(c.file->text)) ask_of_sh(*c.file, inside.unknown);
+  start_with(c.words, c.file_word + 1, inside);
+  scripts_from_input({*c.file}, inside, depth);
+  if (called_file(inside.zero) != here) return;
+  for (std::size_t i = before; i < found_.size(); ++i) {  // this file again: its launches stand here
+    for (const FileLines& lines : found_[i].through) trail_.told(lines_of(text_, line_starts_, lines));
+  }
+}
+
 // What a command does with a text that this script wrote into a file.
 bool LaunchFinder::read_file(const ShellCommand& c, const RunContext& context, int depth) {
   if (!c.file) return false;
   const std::size_t before = found_.size();
   switch (c.file_use) {
-    case ShellCommand::FileUse::kScript: {
-      RunContext inside = context;
-      if (!called_file(c.words[c.file_word]).empty()) {
-        // Each is followed by itself: files that run each other may multiply.
-        constexpr std::size_t kCalled = std::size_t{256} << 10U;
-        const std::size_t cost = kCalled + limits::kHandedCost * c.file->text.size();
-        const std::string here = c.stands_in ? c.stands_in->file : place_of_file(context.file);
-        const bool again = depth > 0 && here == called_file(c.words[c.file_word]);  // itself, for the second time
-        if (again || depth + 1 >= limits::kShellsInShells || cost > bytes_inside_) {
-          notes_.push_back(
-              {"SH004", "more scripts run each other than are followed: what this one starts is not known", c.begin});
-          return true;
-        }
-        bytes_inside_ -= cost;
-        inside.zero = c.words[c.file_word];
-      }
-      behind_wrappers(c, inside);
-      const auto shell = shell_of_script(c.words, c.file_word);
-      inside.options = shell ? options_of_shell(c.words, *shell, c.file_word) : options_of_first_line(c.file->text);
-      if (shell ? is_plain_sh(c.words[*shell].text) : begins_for_sh(c.file->text)) ask_of_sh(*c.file, inside.unknown);
-      start_with(c.words, c.file_word + 1, inside);
-      scripts_from_input({*c.file}, inside, depth);
-      if (called_file(inside.zero) == place_of_file(context.file)) {  // this file again: its launches stand here
-        for (std::size_t i = before; i < found_.size(); ++i) {
-          for (const FileLines& lines : found_[i].through) trail_.told(lines_of(text_, line_starts_, lines));
-        }
-      }
+    case ShellCommand::FileUse::kScript:
+      run_script(c, context, depth);
       return true;
-    }
     case ShellCommand::FileUse::kProgram: {
       RunContext inside = context;
       behind_wrappers(c, inside);
@@ -573,114 +591,128 @@ void LaunchFinder::arguments(const std::vector<ShellWord>& words, const RunConte
   take_server(words, 0, 0, context);
 }
 
+// The server that words[at…] start, or ask: false where they name none.
+bool LaunchFinder::starts_server(const std::vector<ShellWord>& words, std::size_t at, bool of_image,
+                                 const RunContext& context) {
+  auto server = server_at(words, at);
+  if (!server && of_image) server = server_of_entry_point(words, at);
+  if (!server) return false;
+  if (only_asks(words, server->first) || only_connects(words, *server)) {
+    for (const ShellWord& one : words) trail_.told(one);
+    return true;
+  }
+  std::string unclear;
+  if (server->own != nullptr) {
+    std::vector<ShellWord> all(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(server->first));
+    for (ShellWord& one : without_own_options(words, server->first, *server->own, unclear))
+      all.push_back(std::move(one));
+    take_server(all, at, server->first, context);
+  } else {
+    take_server(words, at, server->first, context);
+  }
+  LaunchCommand& launch = found_.back();
+  if (!unclear.empty()) add_unknown(unclear, words[at].begin, launch);
+  if (server->own != nullptr && !server->own->when.empty())
+    launch.when += (launch.when.empty() ? "" : ", ") + std::string(server->own->when);
+  launch.module = server->module;
+  launch.serve = server->serve;
+  launch.vllm = server->vllm;
+  if (!server->aside.empty()) add_unknown(std::string(server->aside), words[at].begin, launch);
+  return true;
+}
+
+// A program whose name is not known may be a launch.
+void LaunchFinder::may_be_a_launch(const ShellWord& program) {
+  if (program.unknowns.empty()) return;
+  if (!unknown_program_) unknown_program_ = program.unknowns.front();
+  if (!trail_.may_name_server(program) || unclear_programs_.size() >= limits::kLaunches) return;
+  unclear_programs_.push_back(program);
+  trail_.told(program);
+}
+
+// A program that starts what stands in one of its words, in its input or in a container: false where words[at] is none.
+bool LaunchFinder::looks_inside(const std::vector<ShellWord>& words, std::size_t at, RunContext& context,
+                                const std::vector<ShellText>& input, int depth) {
+  const ShellWord& word = words[at];
+  if (is_shell(word.text)) {
+    shell(words, at, context, input, depth);
+  } else if (reads_manifest(words, at)) {
+    read_from_input(word, input, FileKind::kManifest);
+  } else if (const auto program = program_among(words, at)) {
+    run_program(words[*program], words, at, *program + 1, context);
+  } else if (const auto behind = reads_program(words, at)) {
+    for (const ShellText& text : input) run_program(text, words, at, *behind, context);
+  } else if (is_container_tool(word.text)) {
+    container(words, at, std::move(context), input, depth);
+  } else if (auto text = text_for_a_shell(words, at)) {
+    leave(words, at, context);
+    context.functions.clear();  // another shell than bash
+    if (input.size() == 1) context.input = input.front();
+    scripts_from_input({*text}, context, depth);
+  } else if (const auto each = commands_of_xargs(words, at, input)) {
+    for (const std::vector<ShellWord>& one : *each) command(one, 0, context, {}, depth + 1);
+  } else if (reads_script(word.text)) {
+    leave(words, at, context);
+    scripts_from_input(input, context, depth);
+  } else if (const auto programs = programs_of_one_job(words, at); !programs.empty()) {
+    for (const std::vector<ShellWord>& one : programs) command(one, 0, context, input, depth + 1);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// A program nobody knows, in front of a launch.
+void LaunchFinder::behind_unknown(const std::vector<ShellWord>& words, std::size_t at, std::size_t behind,
+                                  const RunContext& context, const std::vector<ShellText>& input, int depth) {
+  const ShellWord& word = words[at];
+  const std::size_t before = found_.size();
+  command(words, behind, context, input, depth + 1);
+  const std::string why = word.unknowns.empty()
+                              ? fmt::format(
+                                    "{} is a program that is not known here: whether it starts the words behind "
+                                    "it as they stand is not known",
+                                    word.text)
+                              : word.unknowns.front().message;
+  for (std::size_t i = before; i < found_.size(); ++i) add_unknown(why, word.begin, found_[i]);
+}
+
 // What words[from…] start.
 void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from, RunContext context,
                            const std::vector<ShellText>& input, int depth) {
-  if (depth > limits::kShellsInShells) {
-    if (!error_) error_ = Error{"shells are nested too deep in this command"};
-    return;
-  }
+  const auto refuse = [&](const char* why) {
+    if (!error_) error_ = Error{why};
+  };
+  if (depth > limits::kShellsInShells) return refuse("shells are nested too deep in this command");
   const bool in_image = context.elsewhere || !context.image.empty();
   for (std::size_t at = from, wrappers = 0; at < words.size(); ++wrappers) {
-    if (wrappers > limits::kWrappers) {  // each looks through the words behind it
-      if (!error_) error_ = Error{"more programs start one another in this command than are followed"};
-      return;
-    }
+    if (wrappers > limits::kWrappers)  // each looks through the words behind it
+      return refuse("more programs start one another in this command than are followed");
     const ShellWord& word = words[at];
-    auto server = server_at(words, at);
-    if (!server && in_image && at == from) server = server_of_entry_point(words, at);
-    if (server) {
-      if (only_asks(words, server->first)) {
-        for (const ShellWord& one : words) trail_.told(one);
-        return;
-      }
-      if (only_connects(words, *server)) {
-        for (const ShellWord& one : words) trail_.told(one);
-        return;
-      }
-      std::string unclear;
-      if (server->own != nullptr) {
-        std::vector<ShellWord> all(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(server->first));
-        for (ShellWord& one : without_own_options(words, server->first, *server->own, unclear))
-          all.push_back(std::move(one));
-        take_server(all, at, server->first, context);
-      } else {
-        take_server(words, at, server->first, context);
-      }
-      LaunchCommand& launch = found_.back();
-      if (!unclear.empty()) add_unknown(unclear, word.begin, launch);
-      if (server->own != nullptr && !server->own->when.empty())
-        launch.when += (launch.when.empty() ? "" : ", ") + std::string(server->own->when);
-      launch.module = server->module;
-      launch.serve = server->serve;
-      launch.vllm = server->vllm;
-      if (!server->aside.empty()) add_unknown(std::string(server->aside), word.begin, launch);
-      return;
-    }
+    if (starts_server(words, at, in_image && at == from, context)) return;
     if (is_module_name(word)) {
       for (const ShellWord& one : words) trail_.told(one);
       return note({"SH004",
                    fmt::format("{0} is the name of a module, and no command: python3 -m {0} starts it", word.text),
                    word.begin});
     }
-    if (!word.unknowns.empty() && !unknown_program_) unknown_program_ = word.unknowns.front();
-    if (!word.unknowns.empty() && trail_.may_name_server(word) && unclear_programs_.size() < limits::kLaunches) {
-      unclear_programs_.push_back(word);
-      trail_.told(word);
-    }
-    if (is_shell(word.text)) return shell(words, at, context, input, depth);
-    if (word.text.ends_with(".sh") && word.text.find('/') != std::string::npos) runs_unread(word);
-    if (reads_manifest(words, at)) return read_from_input(words[at], input, FileKind::kManifest);
-    if (const auto program = program_among(words, at))
-      return run_program(words[*program], words, at, *program + 1, context);
-    if (const auto behind = reads_program(words, at)) {
-      for (const ShellText& text : input) run_program(text, words, at, *behind, context);
-      return;
-    }
-    if (is_container_tool(word.text)) return container(words, at, std::move(context), input, depth);
-    if (auto text = text_for_a_shell(words, at)) {
-      leave(words, at, context);
-      context.functions.clear();  // another shell than bash
-      if (input.size() == 1) context.input = input.front();
-      auto done = script(*text, context, depth + 1);
-      if (!done && !error_) error_ = done.error();
-      return;
-    }
-    if (const auto each = commands_of_xargs(words, at, input)) {
-      for (const std::vector<ShellWord>& one : *each) command(one, 0, context, {}, depth + 1);
-      return;
-    }
-    if (reads_script(word.text)) {
-      leave(words, at, context);
-      return scripts_from_input(input, context, depth);
-    }
-    if (const auto programs = programs_of_one_job(words, at); !programs.empty()) {
-      for (const std::vector<ShellWord>& one : programs) command(one, 0, context, input, depth + 1);
-      return;
-    }
+    may_be_a_launch(word);
+    const bool of_a_folder = word.text.find('/') != std::string::npos;
+    if (word.text.ends_with(".sh") && of_a_folder && !is_shell(word.text)) runs_unread(word);
+    if (looks_inside(words, at, context, input, depth)) return;
     const auto behind = program_behind(words, at);
-    if (!behind && runs_its_words(word.text)) unknown_behind(words, at);
-    if (!behind && !only_speaks(word.text)) unread_programs(words, at);
-    if (!behind) return handed_over(words, at, input);
-    if (runs_its_words(word.text)) {
-      const std::size_t next = program_between(words, at, *behind).value_or(*behind);
-      environment_words(words, at, next, context);
-      at = next;
-      continue;
+    if (!behind) {
+      if (runs_its_words(word.text)) unknown_behind(words, at);
+      if (!only_speaks(word.text)) unread_programs(words, at);
+      return handed_over(words, at, input);
     }
-    if (only_speaks(word.text)) return;
-    // A program nobody knows, in front of a launch.
-    const std::size_t before = found_.size();
-    command(words, *behind, context, input, depth + 1);
-    const std::string name = word.unknowns.empty() ? word.text : word.unknowns.front().message;
-    for (std::size_t i = before; i < found_.size(); ++i) {
-      add_unknown(word.unknowns.empty() ? fmt::format("{} is a program that is not known here: whether it starts the "
-                                                      "words behind it as they stand is not known",
-                                                      name)
-                                        : name,
-                  word.begin, found_[i]);
+    if (!runs_its_words(word.text)) {
+      if (!only_speaks(word.text)) behind_unknown(words, at, *behind, context, input, depth);
+      return;
     }
-    return;
+    const std::size_t next = program_between(words, at, *behind).value_or(*behind);
+    environment_words(words, at, next, context);
+    at = next;
   }
 }
 
@@ -1006,42 +1038,24 @@ void LaunchFinder::take_defaults(const std::vector<ShellWord>& words, std::size_
   std::ranges::stable_sort(launch.defaults, {}, &LaunchDefault::offset);
 }
 
-void LaunchFinder::take_server(const std::vector<ShellWord>& words, std::size_t program, std::size_t first,
-                               const RunContext& context) {
-  if (found_.size() >= limits::kLaunches && !error_)
-    error_ = Error{"more than 1,000 launches: give them in several files"};
-  if (words.size() > limits::kListWords) {
-    if (!error_) error_ = Error{"the command has more than 10,000 words"};
-    found_.emplace_back();
-    return;
-  }
-  LaunchCommand launch;
-  launch.name = context.name;
-  launch.image = context.image;
-  launch.elsewhere = context.elsewhere || !context.image.empty();
-  const bool has_program = program < first && words[program].unknowns.empty() && !words[program].text.starts_with('-');
-  if (has_program) launch.program = words[program].text;
-  launch.elsewhere = launch.elsewhere || chooses_environment(base_name(launch.program));
-  const bool by_name = !launch.program.empty() && launch.program.find('/') == std::string::npos;
-  if (by_name && !context.activated.empty()) launch.program.insert(0, context.activated + "/");
-  launch.release = release_of_image(context.image);
-  launch.host = context.host;
-  launch.when = context.when;
-  if (program < words.size() || context.at) launch.where = place(context.at ? *context.at : words[program].begin);
-  for (std::size_t i = program; i < std::max(first, program + 1) && i < words.size(); ++i) trail_.told(words[i]);
+// What is not known in the words of a launch.
+void LaunchFinder::need_words(const std::vector<ShellWord>& words, std::size_t program, std::size_t first,
+                              LaunchCommand& launch) const {
   for (std::size_t i = program; i < words.size(); ++i) {
     if (i > program || program == first) need(words[i], launch);
     const bool chat = i > program && words[i - 1].text == "--chat-template";  // Jinja that SGLang fills in itself
-    if (const std::string name = template_in(words[i].text); !name.empty() && !chat)
+    if (chat) continue;
+    if (const std::string name = template_in(words[i].text); !name.empty())
       add_unknown(fmt::format("{} is filled in before this runs: put the value in its place", name), words[i].begin,
                   launch);
-    const std::string placeholder =
-        chat ? std::string() : why_placeholder(words[i].text, i > 0 ? words[i - 1].text : std::string());
+    const std::string placeholder = why_placeholder(words[i].text, i > 0 ? words[i - 1].text : std::string());
     if (!placeholder.empty()) add_unknown(placeholder, words[i].begin, launch);
   }
-  std::size_t bytes = 0;
-  for (const ShellWord& word : words) bytes += word.text.size();
-  for (const auto& [name, value] : context.env) {
+}
+
+// The environment of a launch, as far as it is known.
+void LaunchFinder::take_variables(const Values& env, LaunchCommand& launch) {
+  for (const auto& [name, value] : env) {
     if (facts::judges_by(name)) need(value, launch);
     const std::string hidden = facts::judges_by(name) ? why_placeholder(value.text) : std::string();
     if (!hidden.empty()) add_unknown(hidden, value.origin.empty() ? 0 : value.origin.front(), launch);
@@ -1051,12 +1065,17 @@ void LaunchFinder::take_server(const std::vector<ShellWord>& words, std::size_t 
             why.offset});
     }
     if (value.unknowns.empty()) launch.env.emplace(name, value.text);
-    bytes += limits::kVariableCost + name.size() + value.text.size();
   }
-  // Each launch keeps what it sees, and all that looks at it goes through it.
-  if (!FileSteps::take_bytes(bytes) && !error_) error_ = Error{FileSteps::kNoMore};
-  for (const LaunchUnknown& unknown : context.unknown) add_unknown(unknown.what, unknown.offset, launch);
-  take_defaults(words, program, context, launch);
+}
+
+static std::size_t bytes_of(const std::vector<ShellWord>& words, const Values& env) {
+  std::size_t bytes = 0;
+  for (const ShellWord& word : words) bytes += word.text.size();
+  for (const auto& [name, value] : env) bytes += limits::kVariableCost + name.size() + value.text.size();
+  return bytes;
+}
+
+void LaunchFinder::take_arguments(const std::vector<ShellWord>& words, std::size_t first, LaunchCommand& launch) const {
   for (std::size_t i = first; i < words.size(); ++i) {
     SourceRange where;
     where.argv_index = static_cast<int>(launch.argv.size());
@@ -1067,6 +1086,44 @@ void LaunchFinder::take_server(const std::vector<ShellWord>& words, std::size_t 
     launch.spans.push_back({words[i].begin, words[i].end});
     launch.argv.push_back(words[i].text);
   }
+}
+
+// What a launch has of the place that it runs in.
+static LaunchCommand launch_in(const RunContext& context, const std::vector<ShellWord>& words, std::size_t program,
+                               std::size_t first) {
+  LaunchCommand launch;
+  launch.name = context.name;
+  launch.image = context.image;
+  const bool has_program = program < first && words[program].unknowns.empty() && !words[program].text.starts_with('-');
+  if (has_program) launch.program = words[program].text;
+  launch.elsewhere = context.elsewhere || !context.image.empty() || chooses_environment(base_name(launch.program));
+  const bool by_name = !launch.program.empty() && launch.program.find('/') == std::string::npos;
+  if (by_name && !context.activated.empty()) launch.program.insert(0, context.activated + "/");
+  launch.release = release_of_image(context.image);
+  launch.host = context.host;
+  launch.when = context.when;
+  return launch;
+}
+
+void LaunchFinder::take_server(const std::vector<ShellWord>& words, std::size_t program, std::size_t first,
+                               const RunContext& context) {
+  if (found_.size() >= limits::kLaunches && !error_)
+    error_ = Error{"more than 1,000 launches: give them in several files"};
+  if (words.size() > limits::kListWords) {
+    if (!error_) error_ = Error{"the command has more than 10,000 words"};
+    found_.emplace_back();
+    return;
+  }
+  LaunchCommand launch = launch_in(context, words, program, first);
+  if (program < words.size() || context.at) launch.where = place(context.at ? *context.at : words[program].begin);
+  for (std::size_t i = program; i < std::max(first, program + 1) && i < words.size(); ++i) trail_.told(words[i]);
+  need_words(words, program, first, launch);
+  take_variables(context.env, launch);
+  // Each launch keeps what it sees, and all that looks at it goes through it.
+  if (!FileSteps::take_bytes(bytes_of(words, context.env)) && !error_) error_ = Error{FileSteps::kNoMore};
+  for (const LaunchUnknown& unknown : context.unknown) add_unknown(unknown.what, unknown.offset, launch);
+  take_defaults(words, program, context, launch);
+  take_arguments(words, first, launch);
   launch.notes = std::exchange(notes_, {});  // what was said on the way to it
   found_.push_back(std::move(launch));
 }

@@ -91,8 +91,26 @@ class LaunchFinder {
   [[nodiscard]] bool accounts_for(std::size_t offset) const;
 
  private:
+  struct Script {  // that is followed
+    const RunContext& context;
+    std::string called;     // its file, where another one runs it
+    std::string activated;  // bin/ of the environment that it has activated by now
+    int depth;
+  };
+
+  ShellStart start_of(const ShellText& text, const RunContext& context, const std::string& called, int depth);
+  void command_of(Script& script, const ShellCommand& command, const Values& environment, const std::string& when);
+  RunContext place_of_command(const Script& script, const ShellCommand& command, const Values& environment,
+                              const std::string& when);
+  void run_script(const ShellCommand& command, RunContext inside, int depth);
   void command(const std::vector<ShellWord>& words, std::size_t from, RunContext context,
                const std::vector<ShellText>& input, int depth);
+  bool starts_server(const std::vector<ShellWord>& words, std::size_t at, bool of_image, const RunContext& context);
+  void may_be_a_launch(const ShellWord& program);
+  bool looks_inside(const std::vector<ShellWord>& words, std::size_t at, RunContext& context,
+                    const std::vector<ShellText>& input, int depth);
+  void behind_unknown(const std::vector<ShellWord>& words, std::size_t at, std::size_t behind,
+                      const RunContext& context, const std::vector<ShellText>& input, int depth);
   void container(const std::vector<ShellWord>& words, std::size_t at, RunContext context,
                  const std::vector<ShellText>& read, int depth);
   void shell(const std::vector<ShellWord>& words, std::size_t at, const RunContext& context,
@@ -113,6 +131,10 @@ class LaunchFinder {
   void environment_words(const std::vector<ShellWord>& words, std::size_t at, std::size_t program, RunContext& context);
   void take_server(const std::vector<ShellWord>& words, std::size_t program, std::size_t first,
                    const RunContext& context);
+  void need_words(const std::vector<ShellWord>& words, std::size_t program, std::size_t first,
+                  LaunchCommand& launch) const;
+  void take_variables(const Values& env, LaunchCommand& launch);
+  void take_arguments(const std::vector<ShellWord>& words, std::size_t first, LaunchCommand& launch) const;
   void take_note(ShellNote note, std::size_t first);
   bool is_cut_off(const ShellCommand& command);
   void take_defaults(const std::vector<ShellWord>& words, std::size_t program, const RunContext& context,
