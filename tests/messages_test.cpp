@@ -2,6 +2,7 @@
 // kept; whole recorded ones are compared by tests/parity/messages.py where recordings are at hand.
 #include "src/rules/messages.h"
 
+#include <algorithm>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -236,6 +237,51 @@ TEST(PastedMessage, IsOfTheFileThatItsTracebackNames) {
     for (const MessagePlace& place : at(file, function, said))
       EXPECT_TRUE(place.file.empty() || place.file == file) << said;
   }
+}
+
+// Many files define these: one that a file of the table calls in another file is none of that file's own.
+TEST(PastedMessage, OfAUsualNameIsOfTheFrameThatHasTheFile) {
+  for (const auto& [file, function] :
+       {std::pair("srt/layers/attention/xpu_backend.py", "__init__"),
+        std::pair("srt/kernel_plugins/amd/binding.py", "forward"),
+        std::pair("srt/server_args.py", "__post_init__"),
+        std::pair("srt/kernel_plugins/nvidia/binding.py", "__call__"),
+        std::pair("srt/parser/response_template.py", "structure_info"),
+        std::pair("srt/layers/attention/xpu_backend.py", "forward_decode"),
+        std::pair("srt/layers/attention/xpu_backend.py", "forward_extend"),
+        std::pair("srt/layers/attention/xpu_backend.py", "init_forward_metadata"),
+        std::pair("srt/layers/attention/xpu_backend.py", "init_forward_metadata_out_graph"),
+        std::pair("srt/platforms/__init__.py", "__getattr__"),
+        std::pair("srt/server_args.py", "__setattr__"),
+        std::pair("srt/lora/lora_registry.py", "release"),
+        std::pair("srt/model_executor/cuda_graph_config.py", "from_dict"),
+        std::pair("srt/model_executor/model_runner.py", "initialize"),
+        std::pair("srt/server_args.py", "init_new"),
+        std::pair("srt/platforms/mps.py", "get_device"),
+        std::pair("srt/lora/lora_registry.py", "_lookup"),
+        std::pair("srt/model_executor/model_runner.py", "load_model"),
+        std::pair("srt/platforms/mps.py", "set_device"),
+        std::pair("srt/elastic_ep/elastic_ep.py", "init"),
+        std::pair("srt/mem_cache/kv_cache_configurator.py", "configure"),
+        std::pair("srt/utils/hf_transformers/config.py", "get_config")}) {
+    const std::string path = fmt::format("sglang/{}", file);
+    const std::string own =
+        frames({{"sglang/srt/a.py", "caller"}, {path.c_str(), function}}, "ValueError: what nobody knows");
+    const std::string other =
+        frames({{path.c_str(), "caller"}, {"sglang/srt/a.py", function}}, "ValueError: what nobody knows");
+    EXPECT_FALSE(places_of(read_message(own)).empty()) << function;
+    EXPECT_TRUE(places_of(read_message(other)).empty()) << function;
+  }
+}
+
+// The rows of a line that holds several: first the one with a word that few others have, be it shorter.
+TEST(PastedMessage, OfTwoPlacesIsFirstOfTheOneWithAWordOfItsOwn) {
+  // "ep" stands in ten markers, "speculative_num_draft_tokens" in eleven.
+  const auto places = places_of(read_message("speculative_num_draft_tokens is not what ep size must be"));
+  ASSERT_GE(places.size(), 2U);
+  EXPECT_EQ(places[0].marker, "ep size must");
+  const auto longer = std::ranges::find(places, "speculative_num_draft_tokens is not", &MessagePlace::marker);
+  EXPECT_NE(longer, places.end());
 }
 
 TEST(PastedMessage, OfAnotherExceptionIsNotTaken) {
