@@ -1,6 +1,11 @@
 #include "src/rules/environment_names.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include <gtest/gtest.h>
+
+#include "src/base/embedded.h"
 
 namespace preflight::rules {
 namespace {
@@ -37,6 +42,21 @@ TEST(EnvironmentNames, AMisspeltNameHasANeighbourAndANonsenseOneHasNone) {
   EXPECT_EQ(closest_environment_name(v0_5(23), "SGLANG_QQQQQQQQQQQQQQQQQQQQQQQ"), "");
   // Known to 0.5.18 alone: no advice for a later release.
   EXPECT_NE(closest_environment_name(v0_5(23), "SGLANG_USE_SGL_XPUS"), "SGLANG_USE_SGL_XPU");
+}
+
+// Names are looked for by halves: one that stands out of order would not be found.
+TEST(EnvironmentNames, AreEachFoundWhereTheTableHasThem) {
+  std::string_view text = embedded::environment().front().text;
+  int seen = 0;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (line.empty() || line.starts_with('#')) continue;
+    ++seen;
+    const std::string_view name = line.substr(0, line.find(' '));
+    EXPECT_NE(environment_name(v0_5(23), name).state, NameState::kUnknown) << name;
+  }
+  EXPECT_GT(seen, 500);
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 #include "src/facts/model_files.h"
 #include "src/facts/model_source.h"
 #include "src/facts/stored_as.h"
+#include "src/facts/transformers/config_classes.h"
+#include "src/facts/transformers/config_tables.h"
 #include "tests/support/paths.h"
 #include "tests/support/run_tool.h"
 
@@ -95,6 +97,21 @@ struct ShapeRow {
   std::string dtype;
   bool multimodal;
 };
+
+// Rows are looked for by halves: one that stands out of order would be a class that nobody knows.
+TEST(ModelFacts, KnowEveryClassThatARowOfTheTablesNames) {
+  std::size_t seen = 0;
+  for (const ReleaseTables& tables : release_tables()) {
+    const ConfigTables& classes = ConfigTables::of(tables.release);
+    for (const TextRow& row : tables.types) EXPECT_NE(classes.type(row.key), nullptr) << row.key;
+    for (const TextRow& row : tables.registry) EXPECT_NE(classes.registered(row.key), nullptr) << row.key;
+    for (const TextRow& row : tables.classes) EXPECT_NE(classes.find(row.key), nullptr) << row.key;
+    for (const TextRow& row : tables.functions) EXPECT_NE(classes.function(row.key), nullptr) << row.key;
+    for (const TextRow& row : tables.settings) EXPECT_FALSE(classes.setting(row.key).is_none()) << row.key;
+    seen += tables.types.size();
+  }
+  EXPECT_GT(seen, 1000U);
+}
 
 TEST(ModelFacts, TakesShapesFromTheFileAndFillsTheRestFromTheClass) {
   const ShapeRow rows[] = {

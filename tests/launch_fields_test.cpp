@@ -37,6 +37,15 @@ TEST(LaunchFields, EveryFieldCanBeSetAndSetAgain) {
   EXPECT_EQ(next, kFieldCount);
 }
 
+// Names are looked for by halves, and a field's number is its name's place.
+TEST(LaunchFields, EveryFieldIsFoundByItsName) {
+  for (std::size_t i = 0; i < kFieldCount; ++i) {
+    const auto field = static_cast<Field>(i);
+    EXPECT_EQ(find_field(field_name(field)), field) << field_name(field);
+  }
+  EXPECT_EQ(find_field("tp_sizes"), std::nullopt);
+}
+
 TEST(LaunchFields, ReferencesToOtherFieldsStayGood) {
   LaunchFields fields = some();
   const Value& pages = fields[Field::page_size];
