@@ -99,22 +99,6 @@ TEST(PageTable, WidthIsRoundedUpAndOnlyPage128NeverFailsTheMlaWrapper) {
   EXPECT_EQ(mla_padded_columns(8, 16), 8);
 }
 
-TEST(SplitPages, CoverEveryPageOnceAndTrailingSplitsMayBeEmpty) {
-  const auto last = split_pages(320, 64, 4, 3);  // five pages: 2, 2, 1, 0
-  EXPECT_EQ(last.first, last.last);
-  for (const std::int64_t seqlen : {0, 1, 63, 64, 65, 320, 4097}) {
-    for (const std::int64_t splits : {1, 2, 3, 8, 128}) {
-      std::int64_t next = 0;
-      for (std::int64_t s = 0; s < splits; ++s) {
-        const PageRange range = split_pages(seqlen, 64, splits, s);
-        EXPECT_EQ(range.first, next);
-        next = range.last;
-      }
-      EXPECT_EQ(next, ceil_div(seqlen, 64));
-    }
-  }
-}
-
 TEST(LocalAttention, VirtualBatchesOfAPrefillMatchTheWorkedExample) {
   const Integers q{4, 10, 5};
   const Integers k{6, 17, 9};

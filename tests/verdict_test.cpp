@@ -32,6 +32,11 @@ Tensor stored(const std::vector<double>& values, DType type) {
   return tensor;
 }
 
+// Of one output alone.
+OutputVerdict judge_output(const Tensor& got, const std::vector<double>& want, const Tolerance& limit) {
+  return judge({got}, {Expected{got.name, want}}, {limit}, {}).outputs.front();
+}
+
 VerdictWord judged(const std::vector<double>& got, const std::vector<double>& want, DType type = DType::kBf16) {
   return judge_output(stored(got, type), want, attention_tolerance(type, 10.0)).word;
 }

@@ -50,13 +50,6 @@ bool mla_workspace_suffices(std::int64_t workspace_bytes, std::int64_t batch, st
 std::int64_t cutlass_mla_workspace_bytes(std::int64_t max_seqlen, std::int64_t batch, std::int64_t sm_count,
                                          std::int64_t splits = -1);
 
-// Pages [first, last) of one split of a sequence; trailing splits may be empty.
-struct PageRange {
-  std::int64_t first = 0;
-  std::int64_t last = 0;
-};
-PageRange split_pages(std::int64_t seqlen, std::int64_t page_size, std::int64_t splits, std::int64_t split);
-
 // --- flash_attn_with_kvcache decode ----------------------------------------------------------------------------------
 bool fa_decode_page_size_supported(std::int64_t page_size);  // 64, 128
 bool fa_decode_head_dim_supported(std::int64_t head_dim);    // 64 96 128 192 256 512

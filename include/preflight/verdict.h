@@ -61,10 +61,8 @@ struct Verdict {
   double times_allowed = 0.0;  // the outputs' largest; infinite where a guard band was hit
 };
 
-// One output: got is what the device wrote. Rows are the last dimension.
-OutputVerdict judge_output(const Tensor& got, const std::vector<double>& want, const Tolerance& limit);
-
-// All outputs and the guard bands; `broken_canaries` names the buffers written out of bounds.
+// All outputs, as the device wrote them, and the guard bands; `broken_canaries` names the buffers written out of
+// bounds. Rows are an output's last dimension.
 Verdict judge(const std::vector<Tensor>& got, const std::vector<Expected>& want, const std::vector<Tolerance>& limits,
               const std::vector<std::string>& broken_canaries);
 

@@ -90,12 +90,6 @@ std::int64_t cutlass_mla_workspace_bytes(std::int64_t max_seqlen, std::int64_t b
   return kBytesPerSplit * splits * batch;
 }
 
-PageRange split_pages(std::int64_t seqlen, std::int64_t page_size, std::int64_t splits, std::int64_t split) {
-  const std::int64_t pages = ceil_div(seqlen, page_size);
-  const std::int64_t per_split = ceil_div(pages, splits);
-  return {std::min(pages, split * per_split), std::min(pages, (split + 1) * per_split)};
-}
-
 bool fa_decode_page_size_supported(std::int64_t page_size) { return page_size == 64 || page_size == 128; }
 
 bool fa_decode_head_dim_supported(std::int64_t head_dim) {

@@ -250,10 +250,6 @@ std::string_view name_of(VerdictWord word) {
   return "error";
 }
 
-OutputVerdict judge_output(const Tensor& got, const std::vector<double>& want, const Tolerance& limit) {
-  return OutputJudge(got, want, limit).judge({});
-}
-
 Verdict judge(const std::vector<Tensor>& got, const std::vector<Expected>& want, const std::vector<Tolerance>& limits,
               const std::vector<std::string>& broken_canaries) {
   Verdict verdict{.word = VerdictWord::kPass};

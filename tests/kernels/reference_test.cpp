@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "preflight/kernel.h"
 #include "preflight/row_sizes.h"
@@ -34,6 +35,13 @@ void expect_near(const std::vector<double>& got, const std::vector<double>& want
       ASSERT_NEAR(got[i], want[i], tolerance) << i;
     }
   }
+}
+
+// Pages [first, last) of one split of a sequence; trailing splits may be empty.
+std::pair<std::int64_t, std::int64_t> pages_of_split(const KernelCase& c, std::int64_t seqlen, std::int64_t split) {
+  const std::int64_t pages = sizing::ceil_div(seqlen, c.page_size);
+  const std::int64_t each = sizing::ceil_div(pages, c.kv_splits);
+  return {std::min(pages, split * each), std::min(pages, (split + 1) * each)};
 }
 
 // Softmax in one pass, split after split, merged by their maxima and sums: nothing in common with the two-pass form.
@@ -118,8 +126,8 @@ TEST(MlaReference, EqualsSplitOnlineSoftmaxAndMerge) {
         OnlineRow all(c.kv_lora_rank);
         for (std::int64_t s = 0; s < c.kv_splits; ++s) {
           OnlineRow part(c.kv_lora_rank);
-          const auto pages = sizing::split_pages(seqlen, c.page_size, c.kv_splits, s);
-          for (std::int64_t t = pages.first * c.page_size; t < std::min(seqlen, pages.last * c.page_size); ++t) {
+          const auto pages = pages_of_split(c, seqlen, s);
+          for (std::int64_t t = pages.first * c.page_size; t < std::min(seqlen, pages.second * c.page_size); ++t) {
             const auto row = reference::read_row(batch.input("kv_cache"), reference::token_slot(batch, b, t),
                                                  c.kv_lora_rank + c.qk_rope_head_dim);
             double score = 0.0;
