@@ -112,6 +112,10 @@ TEST(EnvironmentValues, EndTheServerWhereTheReleaseReadsThemBare) {
   EXPECT_FALSE(ends(23, "SGLANG_HEALTH_CHECK_TIMEOUT", "", {"--encoder-only"}));
   EXPECT_TRUE(ends(23, "SGLANG_DP_RANK", "zero"));
   EXPECT_FALSE(ends(23, "SGLANG_DP_RANK", "zero", {"--dp-size", "2"}));
+  // Groups of data-parallel attention have a controller, too: a size of their own since 0.5.22.
+  EXPECT_FALSE(ends(22, "SGLANG_DP_RANK", "zero", {"--tp-size", "2", "--attn-dp-size", "2"}));
+  EXPECT_TRUE(ends(22, "SGLANG_DP_RANK", "zero", {"--tp-size", "2", "--attn-dp-size", "1"}));
+  EXPECT_FALSE(ends(21, "SGLANG_DP_RANK", "zero", {"--tp-size", "2", "--dp-size", "2", "--enable-dp-attention"}));
 }
 
 TEST(EnvironmentValues, ThatAreNoneOfAVariablesWordsAreTold) {

@@ -241,8 +241,6 @@ TEST(LaunchView, PlanAndSheetOfEveryExampleSayWhatTheViewSays) {
   EXPECT_GT(seen, 1000);
 }
 
-// The fields behind these answers are read in src/launch, and by resolution, which makes them. A rule may still name
-// one as the argument it points at, or ask whether it was given.
 // engine.py and data_parallel_controller.py: base + replica * tp * pp * step + stage * width + rank * step.
 TEST(NodeRanks, StandWhereTheEngineStartsThem) {
   const auto of = [](std::string_view args, Release release = v0_5(23)) {
@@ -276,11 +274,29 @@ TEST(NodeRanks, StandWhereTheEngineStartsThem) {
   EXPECT_EQ(of("--tp 4 --attn-dp-size 2", v0_5(22)).count(), 4);
 }
 
+// A launch that is refused stands where its options say; one that the parser refuses, nowhere but on one device.
+TEST(NodeRanks, OfARefusedLaunchAreThoseOfItsOptions) {
+  Launch launch =
+      accepted(v0_5(23), "qwen3-0.6b", "--tp 4 --pp-size 2 --nnodes 2 --dist-init-addr a:1 --base-gpu-id 3");
+  const auto of = [&] {
+    const NodeRanks r = told_ranks(launch);
+    return std::vector<std::int64_t>{r.tp, r.pp, r.nodes, r.base, r.step};
+  };
+  const std::vector<std::int64_t> resolved = of();
+  EXPECT_EQ(resolved, (std::vector<std::int64_t>{4, 2, 2, 3, 1}));
+  launch.resolved = {};
+  EXPECT_EQ(of(), resolved);
+  launch.args.raw = {};
+  EXPECT_EQ(of(), (std::vector<std::int64_t>{1, 1, 1, 0, 1}));
+}
+
+// The fields behind these answers are read in src/launch, and by resolution, which makes them. A rule may still name
+// one as the argument it points at, or ask whether it was given.
 TEST(LaunchView, NoOtherRoomReadsTheFieldsBehindItsAnswers) {
   const std::regex read(
-      R"((\[|integer\(|number\(|text\(|one_of\(|on\(|launch, )Field::(prefill_attention_backend|decode_attention_backend)"
+      R"((\[|integer\(|number\(|text\(|one_of\(|on\(|size\(|width\(|launch, )Field::(prefill_attention_backend|decode_attention_backend)"
       R"(|attn_dp_size|enable_dp_attention|attn_cp_size|dcp_size|kv_cache_dtype|mamba_radix_cache_strategy)"
-      R"(|mamba_scheduler_strategy|moe_dp_size|ep_size|gpu_id_step)\b)");
+      R"(|mamba_scheduler_strategy|moe_dp_size|ep_size|dp_size|base_gpu_id|gpu_id_step)\b)");
   std::vector<std::string> readers;
   for (const char* room : {"rules", "plan", "fix", "commands", "report", "kernels", "sample"}) {
     const std::filesystem::path folder = std::filesystem::path(testing::source_directory()) / "src" / room;

@@ -61,21 +61,11 @@ std::string other_device(const Launch& launch) {
   return device.is_string() && device.as_string() != "xpu" ? device.as_string() : "";
 }
 
-// Where the ranks of one replica stand, of a refused launch, too: as far as its options say.
-NodeRanks ranks_on_this_node(const Launch& launch) {
-  const auto size = [&](Field field) { return std::max<std::int64_t>(integer(launch, field, 1), 1); };
-  return {.tp = size(Field::tp_size),
-          .pp = size(Field::pp_size),
-          .nodes = size(Field::nnodes),
-          .base = std::max<std::int64_t>(integer(launch, Field::base_gpu_id, 0), 0),
-          .step = size(Field::gpu_id_step)};
-}
-
-std::int64_t ranks_of(const Launch& launch) { return ranks_on_this_node(launch).of_replica(); }
+std::int64_t ranks_of(const Launch& launch) { return told_ranks(launch).of_replica(); }
 
 // The devices that the launch's ranks take, in their order, as far as there are so many.
 std::vector<std::size_t> devices_of_ranks(const Launch& launch, std::size_t devices) {
-  const auto gpus = ranks_on_this_node(launch).gpus(static_cast<std::int64_t>(devices));
+  const auto gpus = told_ranks(launch).gpus(static_cast<std::int64_t>(devices));
   return {gpus.begin(), gpus.end()};
 }
 
@@ -255,11 +245,12 @@ std::optional<Examined> near_cards(const facts::VisibleDevices& visible, const L
 // it.
 std::optional<Examined> balanced_cards(const facts::VisibleDevices& visible, const Launch& launch) {
   if (!launch.accepted() || !other_device(launch).empty()) return std::nullopt;
-  if (!python::environment_bool(launch.env, "SGLANG_ENABLE_TP_MEMORY_INBALANCE_CHECK", true) ||
-      integer(launch, Field::tp_size, 1) < 2 || integer(launch, Field::nnodes, 1) > 1)
+  const NodeRanks ranks = told_ranks(launch);
+  if (!python::environment_bool(launch.env, "SGLANG_ENABLE_TP_MEMORY_INBALANCE_CHECK", true) || ranks.tp < 2 ||
+      ranks.nodes > 1)
     return std::nullopt;
   const std::vector<std::size_t> own = devices_of_ranks(launch, visible.devices.size());
-  if (own.empty() || static_cast<std::int64_t>(own.size()) < ranks_of(launch)) return std::nullopt;  // PL001
+  if (own.empty() || static_cast<std::int64_t>(own.size()) < ranks.of_replica()) return std::nullopt;  // PL001
   const DeviceFacts* least = nullptr;
   const DeviceFacts* most = nullptr;
   for (const std::size_t gpu : own) {
@@ -272,9 +263,8 @@ std::optional<Examined> balanced_cards(const facts::VisibleDevices& visible, con
   const auto gib = [](const DeviceFacts& device) { return static_cast<double>(device.memory_mib) / 1024; };
   if (gib(*least) >= kLeastShare * gib(*most))
     return fine("HO025", "the ranks' cards have as much memory as each other");
-  return wrong("HO025",
-               fmt::format("--tp-size {} over cards of {:.1f} GiB ({}) and {:.1f} GiB ({})",
-                           integer(launch, Field::tp_size, 1), gib(*least), least->name, gib(*most), most->name));
+  return wrong("HO025", fmt::format("--tp-size {} over cards of {:.1f} GiB ({}) and {:.1f} GiB ({})", ranks.tp,
+                                    gib(*least), least->name, gib(*most), most->name));
 }
 
 // oneCCL's ranks duplicate each other's file descriptors, which is a right to trace.

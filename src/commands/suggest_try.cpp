@@ -262,11 +262,10 @@ void without_warning(Search& s, Suggestion& c, const std::vector<Diagnostic>& fi
 
 // What the launch itself says of its width.
 void read_widths(Suggestion& c, const Launch& launch) {
-  const auto width = [&](Field f) { return launch[f].is_int() ? launch[f].as_int() : 1; };
   const LaunchView view(launch);
-  c.replicas = view.ordinary_dp() * view.attention_dp();
-  c.chunk = width(Field::chunked_prefill_size);
-  c.cards = width(Field::tp_size) * width(Field::pp_size) * view.ordinary_dp();
+  c.replicas = view.dp_ranks();
+  c.chunk = view.integer(Field::chunked_prefill_size, 1);
+  c.cards = view.tp() * view.pp() * view.ordinary_dp();
 }
 
 // What the rules say of a launch that has the room, or comes nearest to it: what is told as the nearest works but for

@@ -64,6 +64,8 @@ class LaunchView {
   [[nodiscard]] std::int64_t dcp() const { return size(Field::dcp_size); }
   [[nodiscard]] std::int64_t attention_dp() const;  // size of DP attention, 1 = off
   [[nodiscard]] std::int64_t ordinary_dp() const;   // replicas that share nothing
+  // Of either kind: with more than one there is a controller, which gives each its number.
+  [[nodiscard]] std::int64_t dp_ranks() const { return ordinary_dp() * attention_dp(); }
   [[nodiscard]] std::int64_t attention_tp() const;  // ranks that share one attention layer's heads
   [[nodiscard]] std::int64_t moe_tp() const;        // ranks that share one expert
   [[nodiscard]] std::int64_t page_size() const { return size(Field::page_size); }

@@ -44,8 +44,21 @@ NodeRanks node_ranks(const LaunchView& view) {
           .pp = view.pp(),
           .nodes = std::max<std::int64_t>(1, view.integer(Field::nnodes, 1)),
           .replicas = view.ordinary_dp(),
-          .base = view.integer(Field::base_gpu_id, 0),
+          .base = std::max<std::int64_t>(0, view.integer(Field::base_gpu_id, 0)),
           .step = std::max<std::int64_t>(1, view.integer(Field::gpu_id_step, 1))};
+}
+
+NodeRanks told_ranks(const Launch& launch) {
+  if (!launch.resolved.empty()) return node_ranks(LaunchView(launch));
+  const auto given = [&](Field field, std::int64_t least) {
+    const Value value = launch.args.raw.empty() ? Value() : launch.args[field];  // the parser's own refusal: none
+    return std::max(least, value.is_int() ? value.as_int() : least);
+  };
+  return {.tp = given(Field::tp_size, 1),
+          .pp = given(Field::pp_size, 1),
+          .nodes = given(Field::nnodes, 1),
+          .base = given(Field::base_gpu_id, 0),
+          .step = given(Field::gpu_id_step, 1)};
 }
 
 }  // namespace preflight

@@ -32,5 +32,7 @@ struct NodeRanks {
 
 // Of a launch that was resolved; sizes are those that SGLang runs with.
 NodeRanks node_ranks(const LaunchView& view);
+// Of any launch: where one is refused, as far as it was resolved or its options say.
+NodeRanks told_ranks(const Launch& launch);
 
 }  // namespace preflight

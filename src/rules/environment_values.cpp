@@ -85,7 +85,7 @@ std::string told_of(const ValueReading& how, const std::string& value) {
 bool serves_http(const LaunchFacts& f) {
   return serves_text(f) && !f.on(Field::grpc_mode) && !f.on(Field::smg_grpc_mode);
 }
-bool one_replica(const LaunchFacts& f) { return serves_text(f) && f.integer(Field::dp_size, 1) == 1; }
+bool without_controller(const LaunchFacts& f) { return serves_text(f) && f.dp_ranks() == 1; }
 
 bool is_integer(const std::string& value) { return python::to_integer(value).has_value(); }
 bool is_float(const std::string& value) { return python::to_float(value).has_value(); }
@@ -104,7 +104,7 @@ constexpr BareReader kBareReaders[] = {
     {"SGLANG_WAIT_WEIGHTS_READY_TIMEOUT", "entrypoints/http_server.py", serves_http},
     {"SGLANG_DETOKENIZER_MAX_STATES", "managers/detokenizer_manager.py", serves_text},
     {"SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION", "managers/schedule_policy.py", serves_text},
-    {"SGLANG_DP_RANK", "managers/scheduler.py", one_replica},
+    {"SGLANG_DP_RANK", "managers/scheduler.py", without_controller},
     {"SGLANG_OPERATIONS_ENABLE_PROFILE", "batch_overlap/operations.py", serves_text, v0_5(11), v0_5(14)},
     {"SGLANG_QUEUED_TIMEOUT_MS", "environ.py", always, v0_5(11), v0_5(21), is_float},
     {"SGLANG_FORWARD_TIMEOUT_MS", "environ.py", always, v0_5(11), v0_5(21), is_float},

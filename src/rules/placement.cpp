@@ -192,7 +192,7 @@ std::optional<WiderRanks> wider_ranks(const LaunchFacts& f, double device, std::
 // Ranks on more cards than this machine has, of this kind or of the largest.
 std::vector<Remedy> more_cards(const LaunchFacts& f, double device) {
   std::vector<Remedy> list;
-  if (f.integer(Field::nnodes, 1) > 1) return list;
+  if (node_ranks(f).nodes > 1) return list;
   const auto same = facts::is_integrated(f.device()) ? std::nullopt : wider_ranks(f, device, f.device().count + 1);
   if (same) list.push_back(together({same->remedy, with_cards(same->cards)}));
   const auto largest = facts::find_device_profile(facts::largest_card());
@@ -211,7 +211,7 @@ std::vector<Remedy> beyond_this_machine(const LaunchFacts& f, double need, doubl
   const Remedy ranks = widest > f.tp() ? to_give("--tp-size", {std::to_string(widest)}) : Remedy{};
   const auto cards = static_cast<double>(integer::bounded_times(machines, f.device().count));
   const Remedy share = share_for(all / cards, device).value_or(Remedy{});
-  const std::int64_t nodes = integer::bounded_times(std::max<std::int64_t>(1, f.integer(Field::nnodes, 1)), machines);
+  const std::int64_t nodes = integer::bounded_times(node_ranks(f).nodes, machines);
   std::vector<Remedy> list = {
       together({ranks, to_give("--pp-size", {std::to_string(integer::bounded_times(f.pp(), machines))}),
                 to_give("--nnodes", {std::to_string(nodes)}), to_give("--dist-init-addr", {std::string(kSomeAddress)}),

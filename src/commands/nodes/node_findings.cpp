@@ -117,7 +117,7 @@ void disagreements(const std::vector<Node>& nodes, const std::vector<PreparedLau
     const std::string text = difference(nodes, launches, f);
     if (!text.empty()) out.push_back(finding("ND001", fmt::format("{} differs: {}", field_name(f), text), f));
   }
-  const bool pipeline = integer(launches.front().launch, Field::pp_size, 1) > 1;
+  const bool pipeline = told_ranks(launches.front().launch).pp > 1;
   // Where one configuration holds all of the graphs, the old switch says nothing of its own.
   const bool configured = field_exists(Field::cuda_graph_config, launches.front().launch.release());
   for (const Field f : fields_that_better_agree()) {
@@ -228,10 +228,7 @@ std::string unplaced(const NodeRanks& p) {
 }
 
 void sizes(const std::vector<Node>& nodes, const std::vector<PreparedLaunch>& launches, std::vector<Diagnostic>& out) {
-  const Launch& launch = launches.front().launch;
-  const NodeRanks p{.tp = std::max<std::int64_t>(1, integer(launch, Field::tp_size, 1)),
-                    .pp = std::max<std::int64_t>(1, integer(launch, Field::pp_size, 1)),
-                    .nodes = std::max<std::int64_t>(1, integer(launch, Field::nnodes, 1))};
+  const NodeRanks p = told_ranks(launches.front().launch);
   if (const std::string text = unplaced(p); !text.empty()) {
     out.push_back(finding("ND003", text, p.pp > 1 ? Field::pp_size : Field::tp_size));
     return;
@@ -281,7 +278,7 @@ bool is_same_host(std::string a, std::string b) {
 bool share_a_machine(const std::vector<PreparedLaunch>& launches) {
   constexpr std::array kMasks = {"ZE_AFFINITY_MASK", "ONEAPI_DEVICE_SELECTOR"};
   const auto devices = [&](const PreparedLaunch& p) {
-    std::string text = std::to_string(integer(p.launch, Field::base_gpu_id, 0));
+    std::string text = std::to_string(told_ranks(p.launch).base);
     for (const char* mask : kMasks) {
       const auto at = p.inputs.env.find(mask);
       text += at == p.inputs.env.end() ? "," : "," + at->second;
