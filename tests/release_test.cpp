@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/release_ranges.h"
+
 namespace preflight {
 namespace {
 
@@ -30,6 +32,25 @@ TEST(Release, APostReleaseLiesBehindItsReleaseAndBeforeTheNext) {
   const auto all = supported_releases();
   EXPECT_TRUE(std::is_sorted(all.begin(), all.end()));
   EXPECT_FALSE(is_supported(v0_5(14, 1)));
+}
+
+// What tables of tests say of a condition: it is another range when it holds one release too early or too late.
+TEST(ReleaseRanges, TellAPostReleaseFromTheReleaseBeforeIt) {
+  const auto of = [](Release since, Release until) {
+    return testing::release_ranges([&](Release r) { return r >= since && r < until ? 1 : 0; });
+  };
+  const Release first = supported_releases().front();
+  EXPECT_EQ(of(v0_5(12), v0_5(14)), "12-13");
+  EXPECT_EQ(of(v0_5(12, 1), v0_5(14)), "12.post1-13");
+  EXPECT_EQ(of(first, v0_5(13)), "11-12");
+  EXPECT_EQ(of(first, v0_5(12, 1)), "11-12.0");
+  EXPECT_EQ(of(v0_5(12), v0_5(13)), "12");
+  EXPECT_EQ(of(v0_5(12), v0_5(12, 1)), "12.0");
+  EXPECT_EQ(of(v0_5(12, 1), v0_5(13)), "12.post1");
+  EXPECT_EQ(of(v0_5(14), v0_5(15)), "14");
+  EXPECT_EQ(of(v0_5(14), v0_5(14)), "none");
+  EXPECT_EQ(testing::release_ranges([](Release r) { return r.patch > 15 ? 0 : r.post + 1; }),
+            "11-12.0,12.post1x2,13.0,13.post1x2,14-15.0,15.post1x2");
 }
 
 }  // namespace

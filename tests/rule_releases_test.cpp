@@ -2,14 +2,17 @@
 // once more so that a release condition that moves is seen from both sides. Lines are
 //
 //   ID FIRST-LAST             the rule's own range; no LAST: it still holds
-//   ID/N RELEASES             those in which example N of fires_on, resolved there, makes the rule tell ("12-14,16")
+//   ID/N RELEASES             those in which example N of fires_on, resolved there, makes the rule tell ("12-14,16",
+//                             tests/support/release_ranges.h)
 //
 // UPDATE_GOLDEN=1 adds the lines of a rule that has none yet, and changes no other: a condition that moved stays red.
 // PREFLIGHT_WRITE_RULE_RELEASES=FILE writes all that the program does; read every line that changed before you keep it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <string>
 
@@ -26,8 +29,11 @@ namespace {
 using testing::launch_of;
 
 std::string range_of(const Rule& rule) {
-  return rule.until == kNotFixed ? fmt::format("{}-", rule.since.patch)
-                                 : fmt::format("{}-{}", rule.since.patch, rule.until.patch - 1);
+  const std::string begins = fmt::format("{}-", testing::range_begin(rule.since));
+  if (rule.until == kNotFixed) return begins;
+  const auto all = supported_releases();
+  const auto until = std::ranges::lower_bound(all, rule.until);
+  return until == all.begin() ? begins + "none" : begins + testing::range_end(*std::prev(until));
 }
 
 bool tells(const Rule& rule, const RuleExample& example, Release release) {

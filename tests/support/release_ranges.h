@@ -8,8 +8,14 @@
 
 namespace preflight::testing {
 
+// The ends of a range. A release stands with its post-release: a range that begins there says so ("12.post1"), and so
+// does one that ends before it ("12.0"). So a condition that moves by one release is another range, be it a
+// post-release.
+std::string range_begin(Release first);
+std::string range_end(Release last);
+
 // The supported releases in which something is there, "12-14,16", with how often where it is more than once:
-// "14,15-19x2". Post-releases stand with the release before them; "none" where there is none.
+// "14,15-19x2"; "none" where there is none.
 std::string release_ranges(const std::function<long(Release)>& how_often);
 
 }  // namespace preflight::testing
