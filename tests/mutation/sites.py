@@ -15,6 +15,9 @@ in resolution and rules
 
 and there and in what is known of models
 
+  is(Field::device, "xpu"), name == "mla"                      a word: it is another
+  starts_with("fp8"), has_architecture("Qwen3MoeForCausalLM")  and one that begins, ends or names something
+
   {64, 128}, {"triton", "fa3"}                                 a set: each element leaves it, another one comes in
   {Field::tp_size, Field::pp_size}                             each element leaves it
   {"BeamForCausalLM", Trait::kPooling, v0_5(13)},              a table's row: it leaves
@@ -43,7 +46,7 @@ class Mutant:
     site: int
     path: str
     line: int
-    kind: str  # release, threshold, element, added
+    kind: str  # release, threshold, element, added, word
     shift: int
     text: str  # what stands there
     releases: tuple = ()  # the only ones that can differ; empty: any
@@ -52,7 +55,7 @@ class Mutant:
         if self.shift == AS_OF_POST:
             return f"{self.path}:{self.line}: {self.kind}: {self.text} as of {self.releases[0]}"
         what = {"release": f"{self.text} {self.shift:+}", "threshold": f"{self.text} {self.shift:+}",
-                "element": f"without {self.text}", "added": f"with {self.text}"}[self.kind]
+                "element": f"without {self.text}", "added": f"with {self.text}", "word": f"not {self.text}"}[self.kind]
         return f"{self.path}:{self.line}: {self.kind}: {what}"
 
 
@@ -160,6 +163,15 @@ def rule_sites(code, bare):
         yield m.start(1), m.end(1), "named", "release", m.group(), [(-1, ()), (1, ())]
 
 
+def word_sites(code):
+    asked = rf"[=!]= ({STRING})(?!\s*\")"
+    called = rf"\b(?:is|is_text|(?:starts|ends)_with|has_(?:architecture|quantization)|\w*_on)\((?:[\w.:\[\]]+, )?({STRING})\)"
+    for m in re.finditer(rf"{asked}|{called}", code):
+        group = 1 if m.group(1) else 2
+        if len(m.group(group)) > 2:
+            yield m.start(group), m.end(group), "leaves", "word", m.group(group), [(1, ())]
+
+
 def row_sites(code):
     """Rows of tables whose key is a text: {"key", something else…}, at the start of a line."""
     for m in re.finditer(rf"^ +\{{({STRING})(?:, (?!\s*\")[^\n]*)?\}},$", code, flags=re.M):
@@ -204,7 +216,7 @@ def instrument(path, values):
     if name.startswith(("src/resolve/", "src/rules/")) and path.suffix == ".cpp":
         found += [*threshold_sites(bare), *rule_sites(code, bare)]
     if name.startswith(("src/resolve/", "src/rules/", *MODEL_FACTS)) and path.suffix == ".cpp":
-        found += [*set_sites(code, bare, values), *row_sites(code)]
+        found += [*set_sites(code, bare, values), *row_sites(code), *word_sites(code)]
     found = [f for f in sorted({f[:2]: f for f in reversed(found)}.values(), key=lambda f: f[:2]) if f[5]]
     mutants, edits = [], []
     for ordinal, (start, end, how, kind, shown, ways) in enumerate(found):
