@@ -193,6 +193,7 @@ TEST(Explain, RangesAreThoseOfTheSupportedReleases) {
     EXPECT_EQ(listed, checked) << rule.id;
   }
   EXPECT_THAT(run_tool({"explain", "PL003"}).out, HasSubstr("all supported releases"));
+  EXPECT_THAT(run_tool({"explain", "MD020"}).out, HasSubstr(" 0.5.15; not in 0.5.15.post1"));
 }
 
 }  // namespace

@@ -36,6 +36,7 @@ std::string range_text(const Rule& rule) {
   if (in.back() == supported.back()) {
     return all ? "all supported releases" : fmt::format("{} and later", in.front().text());
   }
+  if (in.size() == 1) return fmt::format("{}; not in {}", in.front().text(), rule.until.text());
   return all ? fmt::format("up to {}; not in {}", in.back().text(), rule.until.text())
              : fmt::format("{} to {}; not in {}", in.front().text(), in.back().text(), rule.until.text());
 }
