@@ -171,6 +171,17 @@ TEST(ModelFacts, RefuseWhatPythonCannotRead) {
        "AttributeError parse"},
       {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"quantization_config":5})", kOld,
        "AttributeError patched"},
+      // and so is what stands in a part, and a type in whatever dict, once all is logged
+      {R"({"model_type":"llava","architectures":["LlavaForConditionalGeneration"],"text_config":{"model_type":"llama","quantization_config":0}})",
+       kOld, "AttributeError patched"},
+      {R"({"model_type":"llava","architectures":["LlavaForConditionalGeneration"],"text_config":{"model_type":"llama","quantization_config":"fp8"}})",
+       kNew, "AttributeError parse"},
+      {R"({"model_type":"llava","architectures":["LlavaForConditionalGeneration"],"text_config":{"model_type":"llama","dtype":["bfloat16"]}})",
+       kNew, "IndexError parse"},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"quantization_config":{"quant_method":"fp8","activation_scheme":"dynamic","a":{"dtype":[1]}}})",
+       kNew, "IndexError parse"},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"quantization_config":{"quant_method":"fp8","activation_scheme":"dynamic","a":{"dtype":["torch.bfloat16"]}}})",
+       kNew, ""},
       // a text in the place of a list is a list of letters
       {R"({"model_type":"llama","architectures":"LlamaForCausalLM"})", kNew, ""},
       // no architectures: SGLang reads the first one

@@ -30,6 +30,39 @@ std::string first_name(const Value& architectures) {
   return first.is_string() ? first.as_string() : std::string();
 }
 
+// transformers logs what it loaded as a dict. Of a type it takes what stands behind the dot of torch's name.
+void require_type_name(const Value& type, std::string_view frame) {
+  if (type.is_none() || type.is_dict() || type.is_string() || type.is_int() || type.is_bool()) return;
+  if (type.repr().find('.') != std::string::npos) return;
+  raise(RF::kOther, "IndexError", frame, "torch_dtype names no type: " + type.repr());
+}
+
+void require_type_names(const Value& dict, std::string_view frame) {
+  if (const Value* type = dict.find("dtype")) require_type_name(*type, frame);
+  for (const auto& [key, value] : dict.as_dict()) {
+    if (value.is_dict()) require_type_names(value, frame);
+  }
+}
+
+// Parts become dicts first, and a quantization that is no dict is taken for an object that becomes one.
+void require_loggable(const HfConfig& config, std::string_view frame) {
+  for (const auto& [name, attribute] : config.attributes()) {
+    if (const auto* part = std::get_if<HfConfigPtr>(&attribute); part != nullptr && *part != nullptr) {
+      require_loggable(**part, frame);
+    }
+  }
+  const Value quantization = config.get("quantization_config");
+  if (!quantization.is_none() && !quantization.is_dict()) {
+    raise(RF::kOther, "AttributeError", frame, "quantization_config is no object: " + quantization.repr());
+  }
+  require_type_name(config.get("dtype"), frame);
+  for (const auto& [name, attribute] : config.attributes()) {
+    if (const auto* value = std::get_if<Value>(&attribute); value != nullptr && value->is_dict()) {
+      require_type_names(*value, frame);
+    }
+  }
+}
+
 class Reader {
  public:
   Reader(ModelSource& source, const ConfigRequest& request)
@@ -192,15 +225,7 @@ class Reader {
   HfConfigPtr make(const ConfigClass& config_class, const Value& dict, std::string_view function) const {
     const std::string_view frame = release_ >= v0_5(14) ? function : std::string_view("patched");
     HfConfigPtr made = construct(config_class, from_dict(config_class, prepared(dict), frame), frame);
-    // transformers logs what it loaded as a dict, and takes what is no dict here for an object that becomes one.
-    if (const Value quantization = made->get("quantization_config");
-        !quantization.is_none() && !quantization.is_dict()) {
-      raise(RF::kOther, "AttributeError", frame, "quantization_config is no object: " + quantization.repr());
-    }
-    // Of a type it takes what stands behind the dot of torch's name.
-    if (const Value type = made->get("dtype"); type.is_list() && type.repr().find('.') == std::string::npos) {
-      raise(RF::kOther, "IndexError", frame, "torch_dtype names no type: " + type.repr());
-    }
+    require_loggable(*made, frame);
     return made;
   }
 
