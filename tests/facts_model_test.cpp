@@ -247,6 +247,17 @@ TEST(ModelFacts, ARefusalOfTheClassNamesWhatItLookedAt) {
   EXPECT_EQ(refusal->message, "the configuration class refuses mamba_n_heads");
 }
 
+// More layers than any model has are told as the file has them, also where no integer holds them.
+TEST(ModelFacts, LayersBeyondTheLimitStandAsTheyWereWritten) {
+  for (const std::string layers : {"1025", "1000000000000000000000000000000"}) {
+    const auto outcome = outcome_of(
+        R"({"model_type":"llama","architectures":["LlamaForCausalLM"],"num_hidden_layers":)" + layers + "}", kNew);
+    const auto* refusal = std::get_if<Refusal>(&outcome.result);
+    ASSERT_NE(refusal, nullptr);
+    EXPECT_EQ(refusal->message, "num_hidden_layers is " + layers + ", and no model has more than 1024");
+  }
+}
+
 constexpr std::string_view kFp8 =
     R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"torch_dtype":"bfloat16","quantization_config":{"quant_method":"fp8"}})";
 constexpr std::string_view kMxfp4 =

@@ -288,7 +288,8 @@ void layer_counts(ModelBuilder& b) {
   f.num_hidden_layers = present_int(b.text, "num_hidden_layers");
   if (f.num_hidden_layers > limits::kLayers) {
     raise(RF::kOther, std::string(limits::kOurs), "get_num_hidden_layers",
-          fmt::format("num_hidden_layers is {}, and no model has more than {}", f.num_hidden_layers, limits::kLayers));
+          fmt::format("num_hidden_layers is {}, and no model has more than {}", b.text->get("num_hidden_layers").repr(),
+                      limits::kLayers));
   }
   f.num_attention_layers = f.num_hidden_layers;
   const auto times = [&](const char* key) { return f.num_hidden_layers * optional_int(b.text, key).value_or(1); };
