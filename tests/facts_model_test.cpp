@@ -182,6 +182,8 @@ TEST(ModelFacts, RefuseWhatPythonCannotRead) {
        kNew, "IndexError parse"},
       {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"quantization_config":{"quant_method":"fp8","activation_scheme":"dynamic","a":{"dtype":["torch.bfloat16"]}}})",
        kNew, ""},
+      // parts that a helper of the constructor makes
+      {R"({"model_type":"esmfold2","architectures":["X"]})", v0_5(22), "AttributeError _derive_model_shapes"},
       // a text in the place of a list is a list of letters
       {R"({"model_type":"llama","architectures":"LlamaForCausalLM"})", kNew, ""},
       // no architectures: SGLang reads the first one

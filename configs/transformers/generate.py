@@ -19,6 +19,7 @@ names all forms. rope are the rules of a class that converts rotary parameters i
 """
 import ast
 import collections
+import copy
 import dataclasses
 import inspect
 import json
@@ -88,6 +89,7 @@ class Reader:
         self.scope, self.names = scope, names  # module globals, class -> key
         self.cls, self.functions = cls, functions
         self.locals = set()
+        self.helpers = {}  # functions that the constructor defines for itself
         self.kwargs = "kwargs"
 
     def class_of(self, node):
@@ -242,6 +244,8 @@ class Reader:
 
     def call(self, n):
         v, f = self.value, n.func
+        if isinstance(f, ast.Name) and f.id in self.helpers:
+            return v(answered(self.helpers[f.id], n))
         made = self.factory(f)
         if made:
             if n.args and made == ["type", None] and len(n.args) == 1:
@@ -391,6 +395,9 @@ class Reader:
                     if module is not None and hasattr(module, a.name):
                         self.scope[a.asname or a.name] = getattr(module, a.name)
             return []
+        if isinstance(s, ast.FunctionDef):
+            self.helpers[s.name] = s
+            return []
         if isinstance(s, ast.AnnAssign):
             if s.value is None:
                 return []
@@ -473,6 +480,28 @@ class Reader:
         if isinstance(target, ast.Subscript):
             return [["item", self.value(target.value), self.value(target.slice), value]]
         raise Unsupported(ast.unparse(target))
+
+
+def answered(helper, call):
+    """What a helper of conditions and returns answers, as one expression with the call's arguments in it."""
+    if call.keywords or len(call.args) != len(helper.args.args):
+        raise Unsupported(ast.unparse(call))
+    given = dict(zip((a.arg for a in helper.args.args), call.args))
+
+    class Given(ast.NodeTransformer):
+        def visit_Name(self, node):
+            return given.get(node.id, node)
+
+    def answer(body):
+        first, rest = body[0], body[1:]
+        if isinstance(first, ast.Return) and first.value is not None:
+            return Given().visit(copy.deepcopy(first.value))
+        if isinstance(first, ast.If) and (rest or first.orelse):
+            test = Given().visit(copy.deepcopy(first.test))
+            return ast.IfExp(test, answer(first.body), answer(first.orelse or rest))
+        raise Unsupported(ast.unparse(first))
+
+    return answer(helper.body)
 
 
 def builds_text(s):
