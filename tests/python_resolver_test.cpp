@@ -107,6 +107,41 @@ TEST(PythonResolver, RefusalsKeepStageExceptionAndFunction) {
   }
 }
 
+// An SGLang whose parser knows one option, and as much of torch as the description of a device touches.
+void write_small_sglang(const StandIn& python) {
+  const std::filesystem::path folder = std::filesystem::path(python.path()).parent_path();
+  std::filesystem::create_directories(folder / "sglang/srt");
+  std::filesystem::create_directories(folder / "sglang-0.5.23.dist-info");
+  std::ofstream(folder / "sglang-0.5.23.dist-info/METADATA")
+      << "Metadata-Version: 2.1\nName: sglang\nVersion: 0.5.23\n";
+  std::ofstream(folder / "torch.py") << R"(import types
+version, cuda, xpu = types.SimpleNamespace(), types.SimpleNamespace(), types.SimpleNamespace()
+__version__ = "2.9.0"
+)";
+  std::ofstream(folder / "sglang/__init__.py") << "";
+  std::ofstream(folder / "sglang/srt/__init__.py") << "";
+  std::ofstream(folder / "sglang/srt/server_args.py") << R"(import argparse
+class ServerArgs:
+    @classmethod
+    def from_cli_args(cls, args):
+        return cls()
+def prepare_server_args(argv):
+    parser = argparse.ArgumentParser(prog="serve")
+    parser.add_argument("--model-path")
+    return ServerArgs.from_cli_args(parser.parse_args(argv))
+)";
+}
+
+TEST(PythonResolver, ARefusalOfSeveralLinesIsKeptWhole) {
+  const StandIn python("export PYTHONPATH=\"${0%/*}\"\nexec python3 \"$@\"");
+  write_small_sglang(python);
+  const auto answer = ask(python.path(), 60, {"--model-path", "m", "--page 64\n --error: none"});
+  ASSERT_TRUE(answer) << why_not(answer);
+  ASSERT_TRUE(answer->launch.usage);
+  EXPECT_EQ(answer->launch.usage->kind, "unrecognized");
+  EXPECT_EQ(answer->launch.usage->flag, "--page 64\n --error: none");
+}
+
 TEST(PythonResolver, WhatIsNoAnswerIsSaidInWords) {
   struct Row {
     std::string script;

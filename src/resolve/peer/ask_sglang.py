@@ -14,6 +14,7 @@ import sys
 # With -c Python looks into the current directory first: a json.py that lies there is none of ours.
 sys.path[:] = [folder for folder in sys.path if folder not in ("", ".")]
 
+import argparse
 import ctypes
 import dataclasses
 import enum
@@ -233,6 +234,17 @@ def values_of(record):
     return {k: plain(v) for k, v in values.items() if k not in CHOSEN_ANEW}
 
 
+def keep_refusals(said):
+    """What a parser refuses with, whole: printed behind the usage, its lines would have to be told from those of others."""
+    refuse = argparse.ArgumentParser.error
+
+    def error(self, message):
+        said.append(message)
+        refuse(self, message)
+
+    argparse.ArgumentParser.error = error
+
+
 def resolve(argv):
     from sglang.srt import server_args as module
 
@@ -246,8 +258,10 @@ def resolve(argv):
 
     cls.from_cli_args = classmethod(from_cli_args)
     watch_writes(cls, writes)
-    out, captured, real = {}, io.StringIO(), (sys.stdout, sys.stderr)
-    sys.stdout = sys.stderr = captured
+    refusals = []
+    keep_refusals(refusals)
+    out, real = {}, (sys.stdout, sys.stderr)
+    sys.stdout = sys.stderr = io.StringIO()
     try:
         record = module.prepare_server_args(argv)
         stage[0] = "resolve"
@@ -257,8 +271,7 @@ def resolve(argv):
         record.check_server_args()
         out.update(outcome="ok", resolved=values_of(record), trace=trace_of(record), writes=writes)
     except SystemExit as end:
-        lines = [l for l in captured.getvalue().splitlines() if "error: " in l]
-        message = lines[-1].partition("error: ")[2] if lines else f"exit {end.code}"
+        message = refusals[-1] if refusals else f"exit {end.code}"
         out.update(outcome="usage" if stage[0] == "parse" else "error", stage=stage[0], message=message)
     except BaseException as error:  # whatever it raises is its answer
         frames = [f for f in traceback.extract_tb(error.__traceback__) if "/sglang/" in f.filename]
