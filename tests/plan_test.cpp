@@ -199,14 +199,17 @@ TEST(Plan, SlidingLayersGetTheirOwnCasesWithAnInclusiveWindow) {
   model.is_hybrid_swa = true;
   model.sliding_window_size = 128;
   model.has_attention_sinks = true;
+  model.attn_logit_softcapping = 50.0;
   model.full_layer_ids = {1};
   model.swa_layer_ids = {0};
   const Plan plan = derive_plan(launch_of(model, {}));
   ASSERT_EQ(kernels_of(plan), (Names{"paged_decode", "paged_decode", "page_table"}));
   EXPECT_EQ(plan.kernels[0].cases.front().window, -1);
+  EXPECT_EQ(plan.kernels[0].cases.front().softcap, 50.0);
   const KernelCase& sliding = plan.kernels[1].cases.front();
   EXPECT_EQ(sliding.window, 127);
   EXPECT_TRUE(sliding.sinks);
+  EXPECT_EQ(sliding.softcap, 50.0);
   EXPECT_EQ(sliding.cache_seqlens, (std::vector<std::int64_t>{127, 128, 129, 255}));
   model.sliding_window_size = 1;
   EXPECT_EQ(derive_plan(launch_of(model, {})).kernels[1].cases.front().window, 0);  // the current token alone
@@ -216,6 +219,16 @@ TEST(Plan, AnFp8CacheIsPartOfTheCase) {
   const Plan plan = derive_plan(launch_of(qwen(), {{Field::kv_cache_dtype, "fp8_e4m3"}}));
   EXPECT_EQ(plan.kernels[0].cases.front().kv_dtype, DType::kFp8E4M3);
   EXPECT_EQ(plan.sizes.kv_bytes_per_token, 4 * 256);
+  // A scale of 1, or two that are the same, would not show which one is applied.
+  for (const KernelCase& c : plan.kernels[0].cases) {
+    EXPECT_NE(c.k_scale, 1.0);
+    EXPECT_NE(c.v_scale, 1.0);
+    EXPECT_NE(c.k_scale, c.v_scale);
+  }
+  for (const KernelCase& c : derive_plan(launch_of(qwen(), {})).kernels[0].cases) {
+    EXPECT_EQ(c.k_scale, 1.0);
+    EXPECT_EQ(c.v_scale, 1.0);
+  }
 }
 
 TEST(Plan, TheKindOfFp8IsThatOfTheCache) {
@@ -421,6 +434,30 @@ TEST(Plan, AModelThatGeneratesNothingHasNoDecodeKernels) {
   EXPECT_EQ(plan.skipped[0].reason, "the model generates nothing: its requests end with their prefill");
 }
 
+// Beside the sections, or in the text model's own configuration: 0.5 of 128 dims are 32 pairs, all of them 64.
+TEST(Plan, TheShareOfAHeadThatTurnsStandsInEitherPlace) {
+  ModelFacts model = qwen();
+  model.head_dim = model.v_head_dim = 128;
+  const auto rotary_dims = [&](const Value& config) {
+    model.hf_text_config = config;
+    const Plan plan = derive_plan(launch_of(model, {}));
+    for (const PlannedKernel& kernel : plan.kernels) {
+      if (kernel.kernel == "mrope") return kernel.cases.front().rotary_dim;
+    }
+    return std::int64_t{-1};
+  };
+  const Value half = Value::list({12, 10, 10});
+  const Value whole = Value::list({24, 20, 20});
+  EXPECT_EQ(rotary_dims(Value::dict(
+                {{"rope_parameters", Value::dict({{"mrope_section", half}, {"partial_rotary_factor", 0.5}})}})),
+            64);
+  EXPECT_EQ(rotary_dims(Value::dict(
+                {{"partial_rotary_factor", 0.5}, {"rope_parameters", Value::dict({{"mrope_section", half}})}})),
+            64);
+  EXPECT_EQ(rotary_dims(Value::dict({{"rope_parameters", Value::dict({{"mrope_section", whole}})}})), 0);  // the head
+  EXPECT_EQ(rotary_dims(Value::dict({{"rope_parameters", Value::dict({{"mrope_section", half}})}})), -1);
+}
+
 TEST(Plan, TheTextModelOfGlm4vTurnsNeighbours) {
   ModelFacts model = qwen();
   model.hf_text_config =
@@ -460,6 +497,10 @@ TEST(Plan, LocalAttentionRunsTheChunkAndRefusesTheKnownMistakes) {
   EXPECT_EQ(full, (std::vector<std::pair<Inputs, bool>>{{Inputs::kMid, false}, {Inputs::kEdge, true}}));
   const Plan other = derive_plan(launch_of(model, {{Field::attention_backend, "triton"}}));
   EXPECT_EQ(other.skipped.front().kernel, "local_decode");
+  model.attention_chunk_size = 512;
+  for (const PlannedKernel& kernel : derive_plan(launch_of(model, {})).kernels) {
+    for (const KernelCase& c : kernel.cases) EXPECT_TRUE(c.kernel != "local_decode" || c.chunk == 512);
+  }
 }
 
 TEST(Plan, AiterWithPagesShowsTheBufferOverrunAndTheCutWorkPlan) {
