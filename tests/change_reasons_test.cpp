@@ -12,6 +12,7 @@
 #include "src/rules/change_reasons.h"
 #include "tests/support/example_launch.h"
 #include "tests/support/paths.h"
+#include "tests/support/release_ranges.h"
 
 namespace preflight {
 namespace {
@@ -29,8 +30,9 @@ struct Case {
 };
 
 Launch launch_of(const Case& c) {
-  return testing::launch_of(v0_5(c.patch), c.model, testing::split_words(std::string("--device xpu ") + c.args),
-                            testing::device_of(c.device), {});
+  return testing::launch_of(testing::newest_of(c.patch), c.model,
+                            testing::split_words(std::string("--device xpu ") + c.args), testing::device_of(c.device),
+                            {});
 }
 
 std::string why(const Launch& launch, Field field) {

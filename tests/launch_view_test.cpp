@@ -21,6 +21,7 @@
 #include "src/plan/memory_sheet.h"
 #include "tests/support/example_launch.h"
 #include "tests/support/paths.h"
+#include "tests/support/release_ranges.h"
 
 namespace preflight {
 namespace {
@@ -65,7 +66,7 @@ TEST(LaunchView, ReadsABooleanOfTheEnvironmentAsTheReleaseDoes) {
   };
   for (const Row& row : rows) {
     Launch launch;
-    launch.args.release = v0_5(row.patch);
+    launch.args.release = testing::newest_of(row.patch);
     launch.env[row.name] = row.text;
     EXPECT_EQ(LaunchView(launch).env_on(row.name), row.want) << row.name << '=' << row.text << " in 0.5." << row.patch;
   }
@@ -112,7 +113,8 @@ TEST(LaunchView, TheCacheHasTheTypeThatTheCheckpointDeclaresToTheRelease) {
       {"awq", kScheme, 23, false},
   };
   for (const Row& row : rows) {
-    const Launch launch = stored_as(accepted(v0_5(row.patch), "qwen3-8b", "--device xpu"), row.method, row.config);
+    const Launch launch =
+        stored_as(accepted(testing::newest_of(row.patch), "qwen3-8b", "--device xpu"), row.method, row.config);
     EXPECT_EQ(LaunchView(launch).kv_dtype(), row.fp8 ? "fp8_e4m3" : "bfloat16")
         << row.method << ' ' << row.config << " in 0.5." << row.patch;
   }
@@ -183,7 +185,7 @@ TEST(LaunchView, OnlyMlaDecodeOnIntelXpuOfSomeReleasesTakesAWorkspace) {
       {13, "--device xpu --attention-backend triton", false},
   };
   for (const Row& row : rows) {
-    const Launch launch = accepted(v0_5(row.patch), "deepseek-v2-lite-chat", row.args);
+    const Launch launch = accepted(testing::newest_of(row.patch), "deepseek-v2-lite-chat", row.args);
     EXPECT_EQ(mla_workspace(LaunchView(launch), 8).has_value(), row.takes) << row.patch << ' ' << row.args;
     EXPECT_EQ(derive_plan(launch).sizes.workspace_bytes.has_value(), row.takes) << row.patch << ' ' << row.args;
   }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/support/example_launch.h"
+#include "tests/support/release_ranges.h"
 
 namespace preflight {
 namespace {
@@ -14,7 +15,7 @@ using testing::launch_of;
 using testing::outcome_text;
 
 Launch launched(int patch, std::string_view model, std::string_view args) {
-  return launch_of(v0_5(patch), model, testing::split_words(args), testing::device_of("b60x8"));
+  return launch_of(testing::newest_of(patch), model, testing::split_words(args), testing::device_of("b60x8"));
 }
 
 // Recorded with numbers that no server has: Python's integers have no limit.
@@ -124,8 +125,8 @@ TEST(NeighbourReleases, ReadTheDenseThresholdUnderItsNameThen) {
     const std::string read = kNames[patch - 12];
     const std::string other = kNames[13 - patch];
     const auto warns_when_set = [&](const std::string& name) {
-      const Launch launch =
-          launch_of(v0_5(patch), "deepseek-v3.2", {"--trust-remote-code"}, testing::device_of("b60x8"), {{name, "7"}});
+      const Launch launch = launch_of(testing::newest_of(patch), "deepseek-v3.2", {"--trust-remote-code"},
+                                      testing::device_of("b60x8"), {{name, "7"}});
       return std::any_of(launch.log.begin(), launch.log.end(),
                          [&](const LogLine& line) { return line.message.starts_with(name + " is set by hand"); });
     };

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "src/intake/serve.h"
+#include "tests/support/release_ranges.h"
 #include "tests/support/run_tool.h"
 
 namespace preflight::testing {
@@ -59,7 +60,7 @@ const Row kRows[] = {
 TEST(Serve, ReadsItsWordsAsEachReleaseDoes) {
   for (const Row& row : kRows) {
     const std::string shown = std::to_string(row.patch) + ": " + ::testing::PrintToString(row.words);
-    auto read = args::read_serve_words(v0_5(row.patch), row.words);
+    auto read = args::read_serve_words(newest_of(row.patch), row.words);
     auto* request = std::get_if<args::ServeRequest>(&read);
     std::optional<ParseRefusal> refusal;
     if (request == nullptr) {
@@ -161,15 +162,15 @@ TEST(Serve, EachReleaseKnowsDiffusionModelsItsOwnWay) {
     const std::string model = dir.path() + "/" + row.name;
     std::filesystem::create_directories(model);
     dir.file(std::string(row.name) + "/" + row.index, row.text);
-    for (int patch = 11; patch <= 23; ++patch) {
-      const std::string release = "0.5." + std::to_string(patch);
+    for (const Release each : supported_releases()) {
+      const std::string release = each.text();
       const ToolRun run =
           run_tool({"resolve", "--sglang-version", release, "--command", "sglang serve --model-path " + model});
       const bool diffusion = run.err.find("diffusion server") != std::string::npos;
-      EXPECT_EQ(diffusion, row.diffusion.contains(patch)) << row.name << " in " << release << ": " << run.err;
+      EXPECT_EQ(diffusion, row.diffusion.contains(each.patch)) << row.name << " in " << release << ": " << run.err;
       const bool refused =
           run.status == 2 && !diffusion && run.err.find(std::string("/") + row.index) != std::string::npos;
-      EXPECT_EQ(refused, row.refused.contains(patch)) << row.name << " in " << release << ": " << run.err;
+      EXPECT_EQ(refused, row.refused.contains(each.patch)) << row.name << " in " << release << ": " << run.err;
     }
   }
 }

@@ -1,6 +1,7 @@
 #include "tests/support/release_ranges.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -47,6 +48,13 @@ std::string release_ranges(const std::function<long(Release)>& how_often) {
   }
   close();
   return text.empty() ? "none" : text;
+}
+
+std::vector<Release> releases_of(int patch) {
+  std::vector<Release> out{v0_5(patch)};
+  std::ranges::copy_if(supported_releases(), std::back_inserter(out),
+                       [&](Release r) { return r.patch == patch && r.post > 0; });
+  return out;
 }
 
 }  // namespace preflight::testing

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "preflight/release.h"
 
@@ -17,5 +18,9 @@ std::string range_end(Release last);
 // The supported releases in which something is there, "12-14,16", with how often where it is more than once:
 // "14,15-19x2"; "none" where there is none.
 std::string release_ranges(const std::function<long(Release)>& how_often);
+
+// The releases of a number, its post-release last: a row that holds in 0.5.12 holds in 0.5.12.post1.
+std::vector<Release> releases_of(int patch);
+inline Release newest_of(int patch) { return releases_of(patch).back(); }
 
 }  // namespace preflight::testing
