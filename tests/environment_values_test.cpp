@@ -1,14 +1,19 @@
 // What the releases make of values that are none of a variable's kind.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "preflight/rule.h"
 #include "src/rules/environment_names.h"
 #include "src/rules/environment_words.h"
 #include "tests/support/example_launch.h"
+#include "tests/support/release_ranges.h"
 
 namespace preflight {
 namespace {
@@ -18,7 +23,7 @@ using ::testing::HasSubstr;
 // "RULE message | fix" of the two rules, "" where neither tells.
 std::string told(int patch, const Environment& env, std::vector<std::string> args = {"--device", "xpu"},
                  const char* model = "qwen3-0.6b") {
-  const Launch launch = testing::launch_of(v0_5(patch), model, args, DeviceFacts{}, env);
+  const Launch launch = testing::launch_of(testing::newest_of(patch), model, args, DeviceFacts{}, env);
   std::string out;
   for (const Diagnostic& d : check(launch).diagnostics) {
     if (d.rule == "EN004" || d.rule == "EN005") out += d.rule + " " + d.message + " | " + d.fix + "\n";
@@ -50,7 +55,7 @@ TEST(EnvironmentValues, AreReadByTheReaderOfTheirRelease) {
            Row{11, "SGLANG_ENCODER_IMAGE_PROCESSOR_USE_GPU", ValueKind::kRaises, "0"},
            Row{14, "SGLANG_ENCODER_IMAGE_PROCESSOR_USE_GPU", ValueKind::kBool, "False"},
        }) {
-    const auto how = value_reading(v0_5(row.patch), row.name);
+    const auto how = value_reading(testing::newest_of(row.patch), row.name);
     ASSERT_TRUE(how) << row.name;
     EXPECT_EQ(how->kind, row.kind) << row.name;
     EXPECT_EQ(how->fallback, row.fallback) << row.name;
@@ -135,6 +140,40 @@ TEST(EnvironmentValues, ThatAreNoneOfAVariablesWordsAreTold) {
             "plugin registers it | unset SGLANG_UNIFIED_RADIX_TREE_CORE_BACKEND\n");
 }
 
+// Each list as it is told, and each of its words as one that is taken.
+TEST(EnvironmentValues, WordsAreThoseOfTheSources) {
+  const std::pair<const char*, std::vector<std::string>> rows[] = {
+      {"SGLANG_MAMBA_CONV_DTYPE", {"float32", "bfloat16", "float16"}},
+      {"SGLANG_MAMBA_SSM_DTYPE", {"float32", "bfloat16", "float16"}},
+      {"SGLANG_MOONCAKE_CUSTOM_MEM_POOL", {"NVLINK", "BAREX", "INTRA_NODE_NVLINK", "true"}},
+      {"SGLANG_RESIZE_RESAMPLE", {"NEAREST", "BOX", "BILINEAR", "HAMMING", "BICUBIC", "LANCZOS"}},
+      {"SGLANG_HUGEPAGE_SIZE", {"2MB", "1GB"}},
+      {"SGLANG_EXA_SEARCH_TYPE", {"instant", "fast", "auto", "deep-lite", "deep", "deep-reasoning"}},
+      {"SGLANG_PREFILL_TILE_BUDGET_MODE", {"legacy", "compact"}},
+      {"SGLANG_UNIFIED_RADIX_TREE_CORE_BACKEND", {"python", "rust"}},
+  };
+  for (const auto& [name, words] : rows) {
+    const std::string told = rules::word_not_taken(v0_5(23), name, "other");
+    EXPECT_TRUE(told.starts_with(fmt::format("is none of {}: ", fmt::join(words, ", ")))) << name << ' ' << told;
+    for (const std::string& word : words) EXPECT_EQ(rules::word_not_taken(v0_5(23), name, word), "") << word;
+  }
+  const auto ends = [](const char* name) { return told(23, {{name, "other"}}); };
+  EXPECT_THAT(ends("SGLANG_ROLE_NAMESPACES"), HasSubstr("is none of off, record, enforce ("));
+  EXPECT_THAT(ends("SGLANG_FORCE_FUSED_OP_BACKEND"),
+              HasSubstr("is none of torch, torch_compile, triton, jit, aot, cute_dsl, flashinfer, deepgemm, aiter, "
+                        "torch_npu, flydsl, KDA, helion, cake, plugin ("));
+}
+
+// What a boolean may be, and what people mean who write another word.
+TEST(EnvironmentValues, WordsOfABooleanAndTheirNeighbours) {
+  for (const char* word : {"true", "1", "yes", "y", "false", "0", "no", "n", "True", "N"})
+    EXPECT_EQ(told(23, {{"SGLANG_LOG_GC", word}}), "") << word;
+  for (const char* word : {"on", "t", "enable", "enabled", "ok"})
+    EXPECT_THAT(told(23, {{"SGLANG_LOG_GC", word}}), HasSubstr("| SGLANG_LOG_GC=1 in the environment")) << word;
+  for (const char* word : {"off", "f", "disable", "disabled", "none", "null"})
+    EXPECT_THAT(told(23, {{"SGLANG_LOG_GC", word}}), HasSubstr("| SGLANG_LOG_GC=0 in the environment")) << word;
+}
+
 TEST(EnvironmentValues, WordsEndTheServerWhereTheLaunchReadsThem) {
   const auto ends = [](int patch, Environment env, const std::vector<std::string>& more = {}) {
     std::vector<std::string> args{"--device", "xpu"};
@@ -170,7 +209,7 @@ TEST(EnvironmentValues, WordsCountFromTheReleaseThatReadsThem) {
   for (const Row& row :
        {Row{"SGLANG_HUGEPAGE_SIZE", 13}, Row{"SGLANG_EXA_SEARCH_TYPE", 15}, Row{"SGLANG_PREFILL_TILE_BUDGET_MODE", 18},
         Row{"SGLANG_UNIFIED_RADIX_TREE_CORE_BACKEND", 19}}) {
-    EXPECT_EQ(rules::word_not_taken(v0_5(row.first - 1), row.name, "other"), "") << row.name;
+    EXPECT_EQ(rules::word_not_taken(testing::newest_of(row.first - 1), row.name, "other"), "") << row.name;
     EXPECT_NE(rules::word_not_taken(v0_5(row.first), row.name, "other"), "") << row.name;
   }
   for (const char* name : {"SGLANG_MAMBA_CONV_DTYPE", "SGLANG_MAMBA_SSM_DTYPE", "SGLANG_MOONCAKE_CUSTOM_MEM_POOL",
