@@ -50,6 +50,12 @@ TEST(Kinds, ANumberIsReadUnderEachNameThatFamiliesGiveIt) {
   }
 }
 
+// SGLang's class for the text of dense Qwen3.5 gives it 512 experts, which no layer of it has.
+TEST(Kinds, TheTextOfADenseModelHasNoExpertsWhateverItsClassGivesIt) {
+  EXPECT_EQ(routed_experts(model_of("minicpmv4_6", "qwen3_5_text", R"({"num_experts": 512})")), 0);
+  EXPECT_EQ(routed_experts(model_of("qwen3_5_moe", "qwen3_5_moe_text", R"({"num_experts": 512})")), 512);
+}
+
 TEST(Kinds, TheActivationIsTheExpertsOwnBeforeTheRest) {
   EXPECT_EQ(activation(model_of("any", nullptr, R"({"hidden_act": "a"})")), "a");
   EXPECT_EQ(activation(model_of("any", nullptr, R"({"hidden_act": "a", "hidden_activation": "b"})")), "b");

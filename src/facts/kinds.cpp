@@ -289,11 +289,12 @@ bool is_deepseek_sparse(const ModelFacts& m, Release release) {
 }
 
 std::int64_t routed_experts(const ModelFacts& model) {
-  // The configuration class of dense Qwen3.5 models carries the experts of its sibling as defaults.
+  // The configuration class of dense Qwen3.5 models carries the experts of its sibling as defaults, alone or as the
+  // text of a model of several parts: MiniCPM-V 4.6.
   const bool dense_sibling = std::any_of(model.architectures.begin(), model.architectures.end(), [](const auto& a) {
     return a.starts_with("Qwen3_5") && a.find("Moe") == std::string::npos;
   });
-  if (dense_sibling) return 0;
+  if (dense_sibling || model.text("model_type") == Value("qwen3_5_text")) return 0;
   // So does Nemotron-H's: its layers say whether there are any.
   const Value* letters = model.hf_text_config.find("hybrid_override_pattern");
   if (letters != nullptr && letters->is_string() && letters->as_string().find('E') == std::string::npos) return 0;
