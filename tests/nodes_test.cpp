@@ -354,6 +354,8 @@ TEST(Nodes, LimitsThatDifferAreWarnedOf) {
         .out;
   };
   EXPECT_THAT(told("--tp 8"), HasSubstr("warning[ND005]: mem_fraction_static differs: 0.6 on"));
+  EXPECT_THAT(told("--tp 8"), HasSubstr("\nwhether the nodes fit together is not certain: 2 nodes"));
+  EXPECT_THAT(told("--tp 4 --pp-size 2"), HasSubstr("\nthe nodes fit together: 2 nodes"));
   EXPECT_THAT(told("--tp 4 --pp-size 2"), Not(HasSubstr("ND005")));
 }
 

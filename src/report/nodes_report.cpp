@@ -28,11 +28,18 @@ bool has(const std::vector<Diagnostic>& findings, const Diagnostic& one) {
 
 std::string last_line(const NodesReport& report, const Style& style) {
   const bool good = report.good();
+  const bool doubtful = std::ranges::any_of(report.together, [](const Diagnostic& d) {
+    return d.severity == Severity::kWarning && d.rule.starts_with("ND");
+  });
+  const std::string_view fit = doubtful ? "whether the nodes fit together is not certain" : "the nodes fit together";
   const std::string_view words =
-      good ? (report.any_together ? "the nodes fit together" : "each of these servers was looked at by itself")
+      good ? (report.any_together ? fit : "each of these servers was looked at by itself")
            : (report.any_together ? "the nodes do not work together" : "not every server is good");
   const std::size_t count = report.nodes.size();
-  return (good ? style.green(words) : style.red(words)) +
+  const bool certain = good && !doubtful;
+  return (certain ? style.green(words)
+          : good  ? style.yellow(words)
+                  : style.red(words)) +
          fmt::format(": {} node{}{}, SGLang {}\n", count, count == 1 ? "" : "s",
                      report.groups > 1 ? fmt::format(" of {} launches", report.groups) : "", report.release);
 }
