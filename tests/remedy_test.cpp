@@ -438,6 +438,38 @@ TEST(RemediesTold, JoinAnotherReleaseWithWhatItBrings) {
             "--moe-runner-backend triton --attention-backend triton with SGLang 0.5.20");
 }
 
+// What mends a launch in its own release asks for no other one, older ones least of all.
+TEST(RemediesTold, NameNoReleaseWhereTheStepsAloneMend) {
+  const std::vector<std::string> vision = {
+      "--model-path", "meta-llama/Llama-3.2-11B-Vision-Instruct", "--tp-size", "2", "--attention-backend", "triton"};
+  const auto told = [&](const char* release) {
+    return fix_told("BK004", {"--sglang-version", release, "--device-profile", "b60", "--device-count", "2"}, vision);
+  };
+  EXPECT_EQ(told("0.5.21"), "--attention-backend intel_xpu");
+  EXPECT_EQ(told("0.5.19"), "--attention-backend intel_xpu with SGLang 0.5.20");
+  const std::string models = source_directory() + "/tests/data/models/";
+  EXPECT_EQ(fix_told("SP003", {"--sglang-version", "0.5.11", "--device-profile", "b60", "--device-count", "2"},
+                     {"--model-path", models + "llama-3.1-8b-instruct", "--tp-size", "2", "--dtype", "float16",
+                      "--speculative-algorithm", "EAGLE3", "--speculative-draft-model-path",
+                      models + "llama-3.1-8b-eagle3", "--speculative-num-steps", "3", "--speculative-eagle-topk", "4",
+                      "--speculative-num-draft-tokens", "16"}),
+            "drop --speculative-algorithm");
+}
+
+TEST(RemediesTold, KeepThePrefixCacheOfAHybridWhereItCanBe) {
+  const std::vector<std::string> card = {"--device-profile", "b60", "--device-count", "2"};
+  const auto told = [&](const char* release, const std::vector<std::string>& more) {
+    std::vector<std::string> options = card;
+    options.insert(options.begin(), {"--sglang-version", release});
+    std::vector<std::string> launch = {"--model-path", "Qwen/Qwen3.5-9B", "--tp-size", "2"};
+    launch.insert(launch.end(), more.begin(), more.end());
+    return fix_told("RF012", options, launch);
+  };
+  EXPECT_EQ(told("0.5.16", {}),
+            "--disable-radix-cache, or --mamba-radix-cache-strategy no_buffer --disable-overlap-schedule");
+  EXPECT_EQ(told("0.5.22", {"--page-size", "64"}), "--disable-radix-cache");
+}
+
 // A checkpoint of GPTQ in the order of activation runs whole on one card.
 TEST(RemediesTold, KeepACheckpointThatOneCardTakes) {
   const TemporaryDirectory dir;

@@ -404,7 +404,7 @@ class Prover {
         for (const Candidate& joined : both(c.remedy, more, *other, *seen)) {
           Remedy told = joined.remedy;
           const Outcome outcome = outcome_of(finding, joined, told);
-          if (outcome == Outcome::kHolds) return told;
+          if (outcome == Outcome::kHolds) return in_this_release(finding, joined.remedy).value_or(told);
           if (outcome == Outcome::kTroubles && !troubled) troubled = told;
           const bool is_gone = outcome != Outcome::kFails && outcome != Outcome::kUntried;
           if (is_gone && !better && count_against(joined) < brought.size()) better = joined;
@@ -467,8 +467,23 @@ class Prover {
     return remedy;
   }
 
+  // The remedy in the launch's own release, where its steps alone mend what they mend in another.
+  std::optional<Remedy> in_this_release(const Diagnostic& finding, const Remedy& whole) {
+    if (whole.release.empty() || whole.steps.empty()) return std::nullopt;
+    Remedy here = whole;
+    here.release.clear();
+    here.words.clear();
+    const Situation situation{question_.release, groups_, question_.env, launch_, finding, before_};
+    for (const Candidate& c : carried_out(here, situation)) {
+      Remedy told = c.remedy;
+      if (outcome_of(finding, c, told) == Outcome::kHolds) return told;
+    }
+    return std::nullopt;
+  }
+
   // The remedy without what would follow from its other steps; `told` where it needs all.
   Remedy least(const Diagnostic& finding, const Remedy& whole, const Remedy& told) {
+    if (auto here = in_this_release(finding, whole)) return *here;
     if (whole.steps.size() < 2 || !whole.release.empty() || !whole.device.empty()) return told;
     for (std::size_t i = whole.steps.size(); i-- > 0;) {
       const args::Option* option = named_option(whole.steps[i].name, question_.release, groups_);

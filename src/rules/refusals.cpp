@@ -291,8 +291,9 @@ const Rule kRules[] = {
      .summary = "the prefix cache of a hybrid does not fit the launch",
      .why = "Without the extra buffer, which XPU does not have in most releases, the prefix cache of a hybrid wants "
             "page size 1 and no overlap schedule.",
-     .remedies = {give("--disable-radix-cache")},
-     .source = "sglang/srt/server_args.py, since 0.5.20 sglang/srt/arg_groups/mamba_hook.py",
+     .remedies = {give("--disable-radix-cache"),
+                  both(give("--mamba-radix-cache-strategy", "no_buffer"), give("--disable-overlap-schedule"))},
+     .source = "sglang/srt/server_args.py, since 0.5.19 sglang/srt/arg_groups/mamba_hook.py",
      .check = hybrid_cache,
      .fires_on =
          {{{.model = "qwen3.5-9b", .args = "--device xpu --mamba-scheduler-strategy extra_buffer", .until = v0_5(14)},

@@ -91,7 +91,7 @@ void validate_extra_buffer(Resolution& r) {
   r.require(has_extra_buffer(r, kFunction), kFunction,
             "--mamba-radix-cache-strategy extra_buffer does not work here; use no_buffer", RF::kHybridCache);
   r.require(r.since(v0_5(18)), kFunction,
-            "the extra state buffer of hybrid models needs another device; use --mamba-radix-cache-strategy no_buffer",
+            "the extra state buffer of hybrid models needs another device; no_buffer does without it",
             RF::kHybridCache);
   r.require(!r.is(Field::mamba_radix_cache_strategy, "extra_buffer_lazy") || r.is(Field::disaggregation_mode, "null"),
             kFunction, "extra_buffer_lazy does not go with --disaggregation-mode; use extra_buffer", RF::kHybridCache);
