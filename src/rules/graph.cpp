@@ -125,9 +125,11 @@ const Rule kRules[] = {
      .severity = Severity::kWarning,
      .field = Field::enable_torch_compile,
      .summary = "torch.compile without a decode graph",
-     .why = "Compilation happens only while a graph is captured, and XPU captures none unless asked.",
+     .why = "Compilation happens only while a graph is captured, and XPU captures none unless asked; before 0.5.15 it "
+            "captures none at all.",
      .remedies = {give("--cuda-graph-backend-decode", "full"), drop("--enable-torch-compile")},
-     .source = kRunner,
+     .source = "sglang/srt/hardware_backend/xpu/graph_runner/xpu_graph_runner.py; before 0.5.15 "
+               "sglang/srt/model_executor/model_runner.py: init_device_graphs",
      .device = "xpu",
      .need = RuleNeed::kNothing,
      .check = compile_without_graph,

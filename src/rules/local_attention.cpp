@@ -156,7 +156,7 @@ const Rule kRules[] = {
      .remedies = {both(
          give("--attention-backend", "triton"),
          words("where requests stay below the chunk (it attends to everything, which is the same there)"))},
-     .source = "sglang/srt/layers/attention/xpu_backend.py and flashattention_backend.py (since 0.5.20 "
+     .source = "sglang/srt/layers/attention/xpu_backend.py and flashattention_backend.py (since 0.5.22 "
                "local_attention.py)",
      .device = "xpu",
      .since = v0_5(13),

@@ -547,7 +547,7 @@ std::optional<Finding> heads_over_plain_tp(const LaunchFacts& f) {
 }
 
 constexpr std::string_view kDraftPools =
-    "sglang/srt/model_executor/pool_configurator.py; since 0.5.18 sglang/srt/mem_cache/kv_cache_configurator.py";
+    "sglang/srt/model_executor/pool_configurator.py; since 0.5.16 sglang/srt/mem_cache/kv_cache_configurator.py";
 constexpr std::string_view kModels = "sglang/srt/models, sglang/srt/layers/linear.py";
 
 const Rule kRules[] = {
@@ -570,12 +570,12 @@ const Rule kRules[] = {
      .refs = {"MEM-1"},
      .field = Field::mem_fraction_static,
      .summary = "the weights fill the static memory budget",
-     .why = "The KV cache is what the weights leave of the budget; where they leave none the worker ends, with "
-            "RuntimeError up to 0.5.17 and ValueError since.",
+     .why = "The KV cache is what the weights leave of the budget; where they leave none the worker ends: "
+            "ValueError since 0.5.14, before it, and where what is left takes no page, RuntimeError.",
      .remedies = {raise("--mem-fraction-static"), lower("--chunked-prefill-size"), raise("--tp-size"), stored_as("fp8"),
                   remedy::on_another_card()},
-     .source = "sglang/srt/model_executor/pool_configurator.py; since 0.5.18 "
-               "sglang/srt/mem_cache/kv_cache_configurator.py; sglang/srt/arg_groups/memory_hook.py",
+     .source = "sglang/srt/model_executor/pool_configurator.py; since 0.5.14 model_runner_kv_cache_mixin.py beside it, "
+               "since 0.5.16 sglang/srt/mem_cache/kv_cache_configurator.py; sglang/srt/arg_groups/memory_hook.py",
      .need = RuleNeed::kWholeModel,
      .check = weights_over_budget,
      .fires_on = {{{.model = "llama-3.1-70b-instruct", .args = "--device xpu --tp-size 2"},
@@ -753,7 +753,7 @@ const Rule kRules[] = {
          "a GiB, and since 0.5.20 2 GiB more on XPU. That is generous; what a chunk's activations take by the model's "
          "own widths is a lower bound.",
      .remedies = {lower("--chunked-prefill-size"), lower("--mem-fraction-static")},
-     .source = "sglang/srt/arg_groups/memory_hook.py, before 0.5.20 sglang/srt/server_args.py",
+     .source = "sglang/srt/arg_groups/memory_hook.py, before 0.5.19 sglang/srt/server_args.py",
      .device = "xpu",
      .decided_by = {"dtype", "head_dim", "num_q_heads", "num_kv_heads"},
      .check = little_outside_budget,
@@ -795,7 +795,7 @@ const Rule kRules[] = {
          "worker ends. An error where the weights are counted from the checkpoint's files and the card is known.",
      .remedies = {raise("--mem-fraction-static"), lower("--chunked-prefill-size"), raise("--tp-size"), stored_as("fp8"),
                   remedy::on_another_card()},
-     .source = "sglang/srt/model_executor/pool_configurator.py; since 0.5.18 "
+     .source = "sglang/srt/model_executor/pool_configurator.py; since 0.5.16 "
                "sglang/srt/mem_cache/kv_cache_configurator.py",
      .need = RuleNeed::kWholeModel},
     {.id = "PL013",

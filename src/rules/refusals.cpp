@@ -157,7 +157,7 @@ std::vector<Remedy> without_variables(const Refusal& refusal, const LaunchFacts&
   return list;
 }
 
-constexpr std::string_view kArgs = "sglang/srt/server_args.py, since 0.5.20 sglang/srt/arg_groups";
+constexpr std::string_view kArgs = "sglang/srt/server_args.py, since 0.5.19 sglang/srt/arg_groups";
 
 const Rule kRules[] = {
     {.id = "RF002",
@@ -192,7 +192,7 @@ const Rule kRules[] = {
             "NGRAM get a tree by default.",
      .remedies = {words("--speculative-num-steps N --speculative-eagle-topk 1 --speculative-num-draft-tokens N+1"),
                   give("--speculative-ngram-max-bfs-breadth", "1")},
-     .source = "sglang/srt/server_args.py, since 0.5.15 sglang/srt/arg_groups/speculative_hook.py",
+     .source = "sglang/srt/server_args.py, since 0.5.13 sglang/srt/arg_groups/speculative_hook.py",
      .check = tree_with_pages,
      .fires_on = {{{.model = "llama-3.1-8b-instruct",
                     .args = "--device xpu --tp-size 2 --attention-backend intel_xpu --speculative-algorithm EAGLE "
@@ -212,7 +212,7 @@ const Rule kRules[] = {
      .why = "SGLang derives all three or none; given in part, Python stumbles over the missing one.",
      .fix =
          "give --speculative-num-steps, --speculative-eagle-topk and --speculative-num-draft-tokens, or none of them",
-     .source = "sglang/srt/server_args.py, since 0.5.15 sglang/srt/arg_groups/speculative_hook.py",
+     .source = "sglang/srt/server_args.py, since 0.5.13 sglang/srt/arg_groups/speculative_hook.py",
      .check = sizes_in_part,
      .fires_on = {{{.model = "llama-3.1-8b-instruct",
                     .args = "--device xpu --tp-size 2 --speculative-algorithm EAGLE --speculative-draft-model-path "
@@ -227,7 +227,7 @@ const Rule kRules[] = {
      .summary = "a speculative algorithm that this release keeps from XPU",
      .why = "DFLASH is open to XPU from 0.5.20, NGRAM from 0.5.21, DSPARK from 0.5.23.",
      .fix = "a later release, or another algorithm",
-     .source = "sglang/srt/server_args.py, since 0.5.15 sglang/srt/arg_groups/speculative_hook.py",
+     .source = "sglang/srt/server_args.py, since 0.5.13 sglang/srt/arg_groups/speculative_hook.py",
      .check = algorithm_for_others,
      .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --speculative-algorithm NGRAM", .until = v0_5(21)},
                    {.model = "qwen3-0.6b",
