@@ -133,5 +133,29 @@ TEST(DraftMatch, ADraftIsGivenTheTargetsHeadWithoutCuda) {
   EXPECT_THAT(checked("llama-3.1-8b-instruct", "EAGLE", "llama-3.1-8b-eagle"), Not(HasSubstr("MC009")));
 }
 
+TEST(DraftMatch, ADraftsClassIsMadeForTheAlgorithm) {
+  constexpr const char* kModel = "llama-3.1-8b-instruct";
+  constexpr const char* kBlocks = "llama3.1-8b-instruct-dflash-ultrachat";
+  EXPECT_THAT(checked(kModel, "DFLASH", "llama-3.1-8b-eagle3"),
+              HasSubstr("SP014]: the draft's class, LlamaForCausalLMEagle3, is not one that DFLASH can drive"));
+  EXPECT_THAT(checked(kModel, "DSPARK", "llama-3.1-8b-eagle"), HasSubstr("SP014]"));
+  EXPECT_THAT(checked(kModel, "DFLASH", kBlocks), Not(HasSubstr("SP014")));
+  for (const char* algorithm : {"EAGLE", "EAGLE3"})
+    EXPECT_THAT(checked(kModel, algorithm, kBlocks), HasSubstr("SP014]: the draft's class, DFlashDraftModel, is not"));
+  EXPECT_THAT(checked(kModel, "STANDALONE", kBlocks), Not(HasSubstr("SP014")));
+  // EAGLE's draft reads one layer, and EAGLE3 hands it three unless the draft says otherwise.
+  EXPECT_THAT(checked(kModel, "EAGLE3", "llama-3.1-8b-eagle"), HasSubstr("SP014]: the draft's class, Llama"));
+  EXPECT_THAT(checked(kModel, "EAGLE", "llama-3.1-8b-eagle"), Not(HasSubstr("SP014")));
+  EXPECT_THAT(checked(kModel, "EAGLE3", "llama-3.1-8b-eagle3"), Not(HasSubstr("SP014")));
+  const TemporaryDirectory dir;
+  const std::string config = testing::read_file(testing::models_root() + "/llama-3.1-8b-eagle/config.json");
+  for (const char* uses : {"true", "false"}) {
+    const std::string told = std::string("{\"eagle_config\": {\"use_aux_hidden_state\": ") + uses + "}, ";
+    dir.file("draft/config.json", told + config.substr(config.find('{') + 1));
+    const bool says = checked(kModel, "EAGLE3", dir.path() + "/draft").find("SP014") != std::string::npos;
+    EXPECT_EQ(says, uses == std::string("true"));
+  }
+}
+
 }  // namespace
 }  // namespace preflight

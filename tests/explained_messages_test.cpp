@@ -110,6 +110,8 @@ TEST(PrintedMessages, ThatSayMoreThanTheWordsOfARuleLeadElsewhere) {
   EXPECT_EQ(rule("AssertionError: apply_cp_reindex: global token count 7 is not divisible by cp_size=2"), "-");
   EXPECT_EQ(rule("apply_cp_reindex: global token count 7 is not divisible by 2"), "-");
   EXPECT_EQ(rule("AssertionError: 7 is not divisible by cp_size 2"), "-");
+  EXPECT_EQ(rule("RuntimeError: Paged experts: requires the triton or Marlin MoE runner, the layer's method uses x"),
+            "-");
   EXPECT_EQ(rule("AssertionError: Hidden size mismatch"), "MO011");
   EXPECT_EQ(rule("AssertionError: Hidden size mismatch\n[rank0] shutting down"), "MO011");
   EXPECT_EQ(rule("AssertionError: Hidden size mismatch w1"), "-");

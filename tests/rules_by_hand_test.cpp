@@ -1225,6 +1225,38 @@ const Bound kBounds[] = {
     {"SA003", 15, false, "qwen3-8b", kPlain, field(Field::grammar_backend, "none")},
     {"SA003", 16, true, "qwen3-8b", kPlain, field(Field::grammar_backend, "none")},
     {"MC015", 15, false, "qwen3-8b", kPlain, of_class("InklingForConditionalGeneration")},
+    {"MC015", 11, true, "qwen3-8b", kPlain, of_class("MiniMaxM2ForCausalLM")},
+    {"MC015", 18, true, "qwen3-8b", kPlain, of_class("MiniMaxM2ForCausalLM")},
+    {"MC015", 19, false, "qwen3-8b", kPlain, of_class("MiniMaxM2ForCausalLM")},
+    {"MC015", 16, true, "qwen3-8b", kPlain, of_class("MiniMaxM3SparseForCausalLM")},
+    {"MC015", 18, true, "qwen3-8b", kPlain, of_class("MiniMaxM3SparseForConditionalGeneration")},
+    {"MC015", 19, false, "qwen3-8b", kPlain, of_class("MiniMaxM3SparseForConditionalGeneration")},
+    {"SA010", 15, true, "qwen3-8b", kPlain, variable("SGLANG_ENABLE_REQUEST_DECOMPRESSION", "1")},
+    {"SA010", 14, false, "qwen3-8b", kPlain, variable("SGLANG_ENABLE_REQUEST_DECOMPRESSION", "1")},
+    {"SA010", 15, false, "qwen3-8b", kPlain, variable("SGLANG_ENABLE_REQUEST_DECOMPRESSION", "0")},
+    {"SA010", 23, false, "qwen3-8b", "--device cpu", variable("SGLANG_ENABLE_REQUEST_DECOMPRESSION", "1")},
+    {"SA023", 12, true, "deepseek-v2-lite-chat", kPlain, field(Field::disaggregation_mode, "decode")},
+    {"SA023", 13, false, "deepseek-v2-lite-chat", kPlain, field(Field::disaggregation_mode, "decode")},
+    {"SA023", 20, true, "deepseek-v3.2", "--device xpu --tp-size 8", field(Field::disaggregation_mode, "decode")},
+    {"SA023", 19, false, "deepseek-v3.2", "--device xpu --tp-size 8", field(Field::disaggregation_mode, "decode")},
+    {"SA023", 23, false, "deepseek-v3.2", "--device xpu --tp-size 8", field(Field::disaggregation_mode, "prefill")},
+    {"SA023", 23, false, "deepseek-v3.2", "--device xpu --tp-size 8",
+     all({field(Field::disaggregation_mode, "decode"),
+          field(Field::disaggregation_decode_retraction_backup, "host_pool")})},
+    {"MO020", 23, false, "qwen3-30b-a3b", kPlain, all({field(Field::ep_size, 4), field(Field::dwdp_size, 4)})},
+    {"MO020", 23, true, "qwen3-30b-a3b", kPlain, all({field(Field::ep_size, 4), field(Field::dwdp_size, 1)})},
+    {"MO012", 17, true, "qwen3-30b-a3b", kPlain, field(Field::dwdp_size, 2)},
+    {"MO012", 23, false, "qwen3-30b-a3b", kPlain, field(Field::dwdp_size, 1)},
+    {"MO009", 23, true, "qwen3-30b-a3b", "--device xpu --enable-paged-experts --paged-experts-num-resident 8",
+     field(Field::enable_eplb, true)},
+    {"MO009", 23, true, "qwen3-30b-a3b", "--device xpu --enable-paged-experts --paged-experts-num-resident 8",
+     field(Field::speculative_algorithm, "NGRAM")},
+    {"MO009", 23, true, "qwen3-30b-a3b", "--device xpu --enable-paged-experts --paged-experts-num-resident 8",
+     field(Field::enable_fused_moe_sum_all_reduce, true)},
+    {"MO009", 23, true, "qwen3-30b-a3b", "--device xpu --enable-paged-experts --paged-experts-num-resident 8",
+     field(Field::load_format, "dummy")},
+    {"MO009", 23, false, "qwen3-30b-a3b", "--device xpu --enable-paged-experts --paged-experts-num-resident 8",
+     field(Field::load_format, "safetensors")},
     {"MC015", 16, true, "qwen3-8b", kPlain, of_class("InklingForConditionalGeneration")},
     {"MC015", 23, true, "qwen3-8b", kPlain, of_class("InklingForConditionalGenerationMTP")},
     {"MC015", 23, false, "qwen3-8b", kPlain,
@@ -1606,7 +1638,8 @@ TEST(RulesByHand, SayWhatTheReleaseHas) {
       {"SA003", 15, "qwen3-8b", "--device xpu", nothing, "--grammar-backend none", true},
       {"SA003", 16, "qwen3-8b", "--device xpu", nothing, "--grammar-backend none", false},
       {"MC015", 17, "qwen3-8b", "--device xpu", of_class("InklingForConditionalGeneration"), "helion", true},
-      {"MC015", 18, "qwen3-8b", "--device xpu", of_class("InklingForConditionalGeneration"), "CUTLASS", true},
+      {"MC015", 18, "qwen3-8b", "--device xpu", of_class("InklingForConditionalGeneration"), "nvidia-cutlass-dsl",
+       true},
       {"MO011", 18, "deepseek-v4-flash", kPacked, nothing, "SGLANG_USE_SGL_XPU=1", true},
       {"MO011", 19, "deepseek-v4-flash", kPacked, nothing, "SGLANG_USE_SGL_XPU=1", false},
       {"MO011", 19, "deepseek-v4-flash", kPacked, nothing, "drop --moe-runner-backend", true},
@@ -1660,6 +1693,16 @@ TEST(RulesByHand, ExpertsOfOtherRanksAreNoErrorWhereLaterKernelsMayLeaveThemOut)
   };
   EXPECT_EQ(severity(19), Severity::kError);
   EXPECT_EQ(severity(20), Severity::kWarning);
+}
+
+TEST(RulesByHand, WeightsBetweenRanksAreNoErrorWhereABranchLaunchesThem) {
+  const auto severity = [](int release) {
+    const auto told = diagnostics({"MO012", release, 0, "qwen3-30b-a3b", kMoe, field(Field::dwdp_size, 2)}, release);
+    const auto at = std::ranges::find(told, "MO012", &Diagnostic::rule);
+    return at == told.end() ? Severity::kInfo : at->severity;
+  };
+  EXPECT_EQ(severity(21), Severity::kError);
+  EXPECT_EQ(severity(22), Severity::kWarning);
 }
 
 // The first release that runs an algorithm on XPU is the way out of a refusal.
@@ -1786,8 +1829,8 @@ const std::map<std::string_view, std::string_view> kElsewhere = {
     {"HO021", "Doctor"},        {"HO022", "Doctor"},       {"HO023", "Doctor"},      {"HO024", "Doctor"},
     {"HO025", "Doctor"},        {"ND006", "Nodes"},        {"MC009", "DraftMatch"},  {"VL001", "VllmWords"},
     {"VL002", "VllmWords"},     {"RQ001", "Requirements"}, {"SP009", "DraftMemory"}, {"SP011", "DraftMatch"},
-    {"SP012", "DraftMatch"},    {"PL012", "Certainty"},    {"PL020", "DraftMemory"}, {"PL021", "DraftMemory"},
-    {"MD009", "FolderFiles"},   {"MD010", "FolderFiles"},  {"SH007", "Launches"},
+    {"SP014", "DraftMatch"},    {"SP012", "DraftMatch"},   {"PL012", "Certainty"},   {"PL020", "DraftMemory"},
+    {"PL021", "DraftMemory"},   {"MD009", "FolderFiles"},  {"MD010", "FolderFiles"}, {"SH007", "Launches"},
 };
 
 TEST(RulesByHand, NoRuleGoesUnexercised) {

@@ -86,6 +86,19 @@ std::optional<Finding> decode_host_pool(const LaunchFacts& f) {
                                         f.release().text())};
 }
 
+// Before 0.5.20 launches of DeepSeek's sparse attention end while the pool is built (QN010).
+std::optional<Finding> copies_retracted(const LaunchFacts& f) {
+  if (!f.is(Field::disaggregation_mode, "decode")) return std::nullopt;
+  const bool sparse = f.since(20) && is_deepseek_sparse(f.model(), f.release());
+  if (!f.before(13) && !sparse) return std::nullopt;
+  if (f.one_of(Field::disaggregation_decode_retraction_backup, {"host_pool", "none"})) return std::nullopt;
+  Finding finding{.message = "the first request that is taken back for want of cache ends this decode server",
+                  .field = Field::disaggregation_mode};
+  if (f.since(21)) finding.remedies = {to_give("--disaggregation-decode-retraction-backup", {"none"})};
+  finding.remedies.push_back(in_words("so few requests at once that none is taken back"));
+  return finding;
+}
+
 std::optional<Finding> mooncake_indices(const LaunchFacts& f) {
   const bool sends = f.is(Field::disaggregation_mode, "prefill") &&
                      f.is(Field::disaggregation_transfer_backend, "mooncake") &&

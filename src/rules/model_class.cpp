@@ -82,13 +82,34 @@ std::optional<Finding> class_not_imported(const LaunchFacts& f) {
       .remedies = {with_release(v0_5(15, 1).text())}};
 }
 
-// Inkling's modules import kernels for NVIDIA GPUs as they are read, whatever the device.
+// Classes whose modules import kernels of other devices as they are read, and the package that these need.
+struct ForeignPackage {
+  std::string_view name;
+  Release until;
+  std::string_view package;
+};
+constexpr Release kHelionUntil = v0_5(18);
+constexpr Release kTvmUntil = v0_5(19);
+constexpr std::array kForeignPackages = {
+    ForeignPackage{"InklingForConditionalGeneration", kHelionUntil, "helion"},
+    ForeignPackage{"InklingForConditionalGeneration", kNotFixed, "nvidia-cutlass-dsl"},
+    ForeignPackage{"InklingForConditionalGenerationMTP", kHelionUntil, "helion"},
+    ForeignPackage{"InklingForConditionalGenerationMTP", kNotFixed, "nvidia-cutlass-dsl"},
+    ForeignPackage{"MiniMaxM2ForCausalLM", kTvmUntil, "apache-tvm-ffi"},
+    ForeignPackage{"MiniMaxM3SparseForCausalLM", kTvmUntil, "apache-tvm-ffi"},
+    ForeignPackage{"MiniMaxM3SparseForConditionalGeneration", kTvmUntil, "apache-tvm-ffi"}};
+
 std::optional<Finding> class_of_foreign_packages(const LaunchFacts& f) {
   if (f.is(Field::model_impl, "transformers") || f.is(Field::model_impl, "mindspore")) return std::nullopt;
   const std::string_view name = own_architecture(f);
-  if (name != "InklingForConditionalGeneration" && name != "InklingForConditionalGenerationMTP") return std::nullopt;
-  return Finding{.message = fmt::format("SGLang {} cannot import {} without {}", f.release().text(), name,
-                                        f.before(18) ? "the package helion" : "NVIDIA's CUTLASS package")};
+  const auto row = std::ranges::find_if(
+      kForeignPackages, [&](const ForeignPackage& p) { return p.name == name && f.release() < p.until; });
+  if (row == kForeignPackages.end()) return std::nullopt;
+  Finding finding{.message = fmt::format("SGLang {} cannot import {} without the package {}", f.release().text(), name,
+                                         row->package)};
+  if (row->until == kTvmUntil)
+    finding.remedies = {with_release(row->until.text()), in_words("install " + std::string(row->package))};
+  return finding;
 }
 
 // Classes whose forward takes what another stage hands on, and that assert against stages nonetheless.
@@ -501,15 +522,14 @@ const Rule kRules[] = {
      .severity = Severity::kWarning,
      .certainty = Certainty::kLikely,
      .field = Field::model_path,
-     .summary = "a class that is imported with packages for NVIDIA GPUs",
-     .why = "Up to 0.5.17 its experts import helion, since 0.5.18 its attention nvidia-cutlass-dsl and quack, which "
-            "SGLang for Intel GPUs does not install. The class is passed over when the server starts: transformers' "
-            "class stands in for it, or ValueError.",
-     .fix = "another model: no option helps",
+     .summary = "a class that is imported with packages for other GPUs",
+     .why = "Inkling's experts import helion up to 0.5.17, since 0.5.18 its attention nvidia-cutlass-dsl and quack; "
+            "MiniMax M2 and M3 import apache-tvm-ffi before 0.5.19. SGLang for Intel GPUs does not install them. The "
+            "class is passed over when the server starts: transformers' class stands in for it, or ValueError.",
+     .fix = "a release that imports the class without it, or another model: no option helps",
      .source = "sglang/srt/models/inkling_common: moe.py, attn.py; sglang/kernels/ops/attention/flash_attn/cute; "
-               "sglang/srt/models/registry.py",
+               "sglang/srt/models: minimax_m2.py, minimax_m3.py, registry.py; sgl-project/sglang#35290",
      .device = "xpu",
-     .since = v0_5(16),
      .check = class_of_foreign_packages,
      .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu"}}}},
     {.id = "MD020",

@@ -179,6 +179,7 @@ constexpr std::array kWithoutExpertRanks = {"AfmoeForCausalLM", "DbrxForCausalLM
 std::optional<Finding> experts_of_other_ranks(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
   if (!has_experts(m) || f.ep() <= 1 || !f.one_of(Field::moe_a2a_backend, {"", "none"})) return std::nullopt;
+  if (f.integer(Field::dwdp_size, 1) > 1) return std::nullopt;  // every rank fetches the experts that it lacks
   if (std::ranges::any_of(kWithoutExpertRanks, [&](const char* name) { return m.has_architecture(name); }))
     return std::nullopt;
   const bool mxfp4 = f.since(20) && has_quantization(m, "mxfp4");
@@ -244,6 +245,13 @@ std::optional<Finding> rebalancing(const LaunchFacts& f) {
 }
 
 // What 0.5.23 asks of a launch that keeps experts in host memory.
+std::optional<Finding> weights_between_ranks(const LaunchFacts& f) {
+  if (f.integer(Field::dwdp_size, 1) <= 1) return std::nullopt;
+  return Finding{.message = fmt::format("--dwdp-size {} moves the experts' weights between ranks with CUDA's driver",
+                                        f.integer(Field::dwdp_size, 1)),
+                 .severity = f.since(22) ? Severity::kWarning : Severity::kError};
+}
+
 std::optional<Finding> experts_in_pages(const LaunchFacts& f) {
   if (!f.on(Field::enable_paged_experts) || !has_experts(f.model())) return std::nullopt;
   const auto finding = [](std::string message, Field field, Remedy remedy) {
@@ -251,6 +259,18 @@ std::optional<Finding> experts_in_pages(const LaunchFacts& f) {
                    .field = field,
                    .remedies = {std::move(remedy), to_drop("--enable-paged-experts")}};
   };
+  constexpr std::array kNotWith = {
+      std::pair{Field::enable_eplb, "--enable-eplb"},
+      std::pair{Field::speculative_algorithm, "--speculative-algorithm"},
+      std::pair{Field::enable_fused_moe_sum_all_reduce, "--enable-fused-moe-sum-all-reduce"}};
+  for (const auto& [field, name] : kNotWith) {
+    if (f.on(field))
+      return finding(fmt::format("experts in host memory do not go with {}", name), field, to_drop(name));
+  }
+  if (f.is(Field::load_format, "dummy")) {
+    return finding("experts in host memory need weights to keep there, and --load-format dummy loads none",
+                   Field::load_format, to_drop("--load-format"));
+  }
   for (const auto& [field, name] : {std::pair{Field::tp_size, "--tp-size"}, std::pair{Field::ep_size, "--ep-size"},
                                     std::pair{Field::pp_size, "--pp-size"}, std::pair{Field::dp_size, "--dp-size"}}) {
     if (f.integer(field, 1) > 1)
@@ -486,13 +506,31 @@ const Rule kRules[] = {
                     .args = "--device xpu --enable-paged-experts --paged-experts-num-resident 8",
                     .since = v0_5(23)},
                    {.model = "qwen3-8b", .args = "--device xpu --enable-paged-experts", .since = v0_5(23)}}}},
+    {.id = "MO012",
+     .field = Field::dwdp_size,
+     .summary = "experts' weights that ranks fetch from each other",
+     .why =
+         "ModuleNotFoundError of cuda once the weights are loaded, or AssertionError where cuda-python is installed: "
+         "the fetching is written for CUDA's driver and asks torch for a CUDA device. From 0.5.22 a warning: a "
+         "branch of SGLang launches this on Intel GPUs.",
+     .remedies = {drop("--dwdp-size")},
+     .source = "sglang/srt/layers/moe/dwdp: dwdp_manager.py, transport.py; maybe_init_dwdp in "
+               "sglang/srt/model_executor/model_runner.py (0.5.17 to 0.5.23)",
+     .device = "xpu",
+     .since = v0_5(17),
+     .need = RuleNeed::kNothing,
+     .doubtful = true,
+     .check = weights_between_ranks,
+     .fires_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --dwdp-size 4"}}},
+     .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --dwdp-size 1"}}}},
     {.id = "MO011",
      .field = Field::moe_runner_backend,
      .summary = "MXFP4 experts of an FP8 checkpoint on the triton runner",
      .why = "AssertionError at the first forward pass: the packed weights are half as wide as an FP8 expert's. The "
             "kernel package takes them; before 0.5.19 it is asked with SGLANG_USE_SGL_XPU.",
      .remedies = {drop("--moe-runner-backend"), set("SGLANG_USE_SGL_XPU", "1")},
-     .source = "sglang/srt/layers/quantization/fp8.py: apply; sglang/srt/layers/moe/fused_moe_triton/fused_moe.py",
+     .source =
+         "sglang/srt/layers/quantization/fp8.py: apply; sglang/srt/layers/moe/moe_runner/triton_utils/fused_moe.py",
      .device = "xpu",
      .since = v0_5(15),
      .check = packed_experts_on_triton,

@@ -176,7 +176,11 @@ std::optional<Finding> package_of_its_own(const LaunchFacts& f) {
         .field = row.field,
         .remedies = {to_drop(option), in_words(fmt::format("install {}", row.name))}};
   }
-  return std::nullopt;
+  constexpr const char* kDecompresses = "SGLANG_ENABLE_REQUEST_DECOMPRESSION";
+  if (f.before(15) || !on_intel(f) || !f.env_on(kDecompresses)) return std::nullopt;
+  return Finding{.message = fmt::format("{} needs the package zstandard, which SGLang for Intel GPUs does not install",
+                                        kDecompresses),
+                 .remedies = {{.steps = {{StepKind::kUnset, kDecompresses}}}, in_words("install zstandard")}};
 }
 
 bool opens(const LaunchFacts& f, std::string_view storage) {
@@ -440,6 +444,26 @@ const Rule kRules[] = {
                     .args = "--device xpu --disaggregation-mode decode --disaggregation-decode-retraction-backup "
                             "cpu_tensor"},
                    {.model = "minicpm3-4b", .args = "--device xpu --disaggregation-mode decode"}}}},
+    {.id = "SA023",
+     .severity = Severity::kWarning,
+     .summary = "a decode server that copies what it retracts to the host through CUDA",
+     .why = "When the cache is full a decode server takes back a request and copies its cache to the host: the pool "
+            "waits for torch's CUDA device, AssertionError, and the scheduler ends. Every pool does up to "
+            "0.5.12.post1, later that of DeepSeek's sparse attention alone.",
+     .fix = "room for every request, so that none is taken back: fewer at once, or shorter ones",
+     .source = "sglang/srt/mem_cache/memory_pool.py: get_cpu_copy; sglang/srt/mem_cache/index_key_cache.py: cpu_copy; "
+               "sglang/srt/mem_cache/common.py, earlier managers/schedule_batch.py: release_req",
+     .device = "xpu",
+     .check = copies_retracted,
+     .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --disaggregation-mode decode", .until = v0_5(13)},
+                   {.model = "deepseek-v3.2",
+                    .args = "--device xpu --tp-size 8 --disaggregation-mode decode",
+                    .since = v0_5(20)}}},
+     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --disaggregation-mode prefill"},
+                   {.model = "deepseek-v3.2",
+                    .args = "--device xpu --tp-size 8 --disaggregation-mode decode "
+                            "--disaggregation-decode-retraction-backup none",
+                    .since = v0_5(21)}}}},
     {.id = "SA009",
      .field = Field::enable_lora,
      .summary = "adapters with DP attention",
@@ -475,7 +499,8 @@ const Rule kRules[] = {
          "installed.",
      .fix = "drop the option, or install the package",
      .source = "sglang/srt/mem_cache/storage (each backend's module), utils/hf_transformers/tokenizer.py, "
-               "observability/trace.py, layers/moe/kt_ep_wrapper.py, entrypoints/ssl_utils.py, sglang/launch_server.py",
+               "observability/trace.py, layers/moe/kt_ep_wrapper.py, entrypoints/ssl_utils.py, "
+               "entrypoints/http_request_decompression.py, sglang/launch_server.py",
      .need = RuleNeed::kNothing,
      .check = package_of_its_own,
      .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --enable-lmcache"},

@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 
 #include "src/facts/kinds.h"
+#include "src/facts/model_classes.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
+#include "src/rules/remedy_words.h"
 
 namespace preflight::rules {
 namespace {
@@ -123,6 +125,70 @@ std::optional<Finding> draft_of_another_vocabulary(const LaunchFacts& f) {
   if (draft <= 0 || f.model().vocab_size <= 0 || draft == f.model().vocab_size) return std::nullopt;
   return Finding{.message =
                      fmt::format("the draft's vocabulary has {} tokens, the model's {}", draft, f.model().vocab_size)};
+}
+
+// SGLang's own classes that draft a block of tokens at once from the target's projected states, and no others: those
+// with project_target_hidden in srt/models, inherited ones too. None of them takes the target's table or head over.
+constexpr std::array<std::string_view, 13> kBlockDrafts = {"DFlash2BeamDraftModel",
+                                                           "DFlash2DraftModel",
+                                                           "DFlashDraftModel",
+                                                           "DFlashLagunaForCausalLM",
+                                                           "DSparkDraftModel",
+                                                           "DSparkMiniMaxDraftModel",
+                                                           "DeepseekV4ForCausalLMDSpark",
+                                                           "Lfm2DSparkDraftModel",
+                                                           "LiLiCorrDraftModel",
+                                                           "LingDSparkModel",
+                                                           "MiniMaxDFlash2DraftModel",
+                                                           "MuseGlimmerAssistantModel",
+                                                           "Qwen3DSparkModel"};
+
+// The algorithm that a draft's class is made for; empty: not known.
+std::string algorithm_of(std::string_view draft) {
+  if (draft.find("DSpark") != draft.npos) return "DSPARK";
+  if (draft.find("DFlash") != draft.npos) return "DFLASH";
+  if (draft.find("Eagle3") != draft.npos) return "EAGLE3";
+  return draft.find("Eagle") != draft.npos ? "EAGLE" : "";
+}
+
+// EAGLE3 hands a draft the states of three layers unless the draft says otherwise, and these are made for one.
+bool takes_one_layer(const ModelFacts& draft) {
+  const std::string& name = draft.architectures.front();
+  if (name != "LlamaForCausalLMEagle" && name != "Qwen2ForCausalLMEagle") return false;
+  const Value said = draft.root("eagle_config");
+  const Value* uses = said.find("use_aux_hidden_state");
+  return uses == nullptr || uses->truthy();
+}
+
+std::optional<Finding> draft_of_another_algorithm(const LaunchFacts& f) {
+  const std::string algorithm = f.algorithm();
+  const bool blocks = algorithm == "DFLASH" || algorithm == "DSPARK";
+  if (!blocks && algorithm != "EAGLE" && algorithm != "EAGLE3") return std::nullopt;
+  if (f.draft_model() == nullptr || f.draft_model()->architectures.empty()) return std::nullopt;
+  const std::string& name = f.draft_model()->architectures.front();
+  if (!is_own(facts::model_class(name, f.release()))) return std::nullopt;
+  const bool drafts_blocks = std::ranges::find(kBlockDrafts, name) != kBlockDrafts.end();
+  const bool of_eagle = algorithm == "EAGLE3" && takes_one_layer(*f.draft_model());
+  if (drafts_blocks == blocks && !of_eagle) return std::nullopt;
+  Finding finding{.message = fmt::format("the draft's class, {}, is not one that {} can drive", name, algorithm)};
+  if (const std::string own = algorithm_of(name); !own.empty())
+    finding.remedies.push_back(to_give("--speculative-algorithm", {own}));
+  finding.remedies.push_back(to_drop("--speculative-algorithm"));
+  return finding;
+}
+
+// Where the draft's backend is none that DFLASH knows, these releases take FlashInfer for it on every device but AMD's.
+std::optional<Finding> block_draft_on_flashinfer(const LaunchFacts& f) {
+  if (f.algorithm() != "DFLASH") return std::nullopt;
+  constexpr Field kOwn = Field::speculative_draft_attention_backend;
+  const bool told = !f.text(kOwn).empty() && (f.before(15) || f.given(kOwn));
+  const std::string_view backend = told ? f.text(kOwn) : f.prefill_backend();
+  if (backend == "triton" || backend == "fa3" || backend == "fa4" || backend == "flashinfer") return std::nullopt;
+  return Finding{
+      .message = fmt::format("DFLASH does not draft on {}: SGLang {} takes flashinfer for it, which no Intel "
+                             "GPU has",
+                             backend, f.release().text()),
+      .field = told ? kOwn : f.field_naming(backend)};
 }
 
 const Rule kRules[] = {
@@ -301,6 +367,40 @@ const Rule kRules[] = {
      .source = "sglang/srt/speculative/standalone_worker_v2.py",
      .since = v0_5(16),
      .check = draft_of_another_vocabulary},
+    {.id = "SP014",
+     .field = Field::speculative_algorithm,
+     .summary = "a draft whose class is made for another algorithm",
+     .why =
+         "DFLASH and DSPARK project the target's states with a method of the draft's class, EAGLE and EAGLE3 hand it "
+         "the target's table or head: AttributeError while the draft worker is built, or at the first batch. A draft "
+         "of EAGLE takes the states of one layer, and EAGLE3 hands it three: RuntimeError of shapes.",
+     .remedies = {words("the algorithm that the draft was made for"), drop("--speculative-algorithm")},
+     .source = "sglang/srt/speculative: dflash_worker.py (later dflash_worker_v2.py), eagle_worker.py (later "
+               "eagle_worker_v2.py), dspark_components; sglang/srt/models: dflash.py, dspark.py, llama_eagle3.py",
+     .check = draft_of_another_algorithm},
+    {.id = "SP015",
+     .field = Field::attention_backend,
+     .summary = "DFLASH drafting on FlashInfer before 0.5.16",
+     .why = "The draft worker knows triton and backends of other vendors, and takes FlashInfer in place of any other: "
+            "ImportError or NameError of flashinfer while it is built. 0.5.16 to 0.5.19 refuse DFLASH on Intel GPUs.",
+     .remedies = {give("--attention-backend", "triton"), give("--speculative-draft-attention-backend", "triton"),
+                  drop("--speculative-algorithm")},
+     .source = "sglang/srt/speculative/dflash_worker.py; in 0.5.15 _resolve_dflash_draft_attention_backend of "
+               "sglang/srt/arg_groups/speculative_hook.py",
+     .device = "xpu",
+     .until = v0_5(16),
+     .need = RuleNeed::kNothing,
+     .check = block_draft_on_flashinfer,
+     .fires_on = {{{.model = "llama-3.1-8b-instruct",
+                    .args = "--device xpu --attention-backend intel_xpu --speculative-algorithm DFLASH "
+                            "--speculative-draft-model-path {models}/llama3.1-8b-instruct-dflash-ultrachat"}}},
+     .quiet_on = {{{.model = "llama-3.1-8b-instruct",
+                    .args = "--device xpu --attention-backend triton --speculative-algorithm DFLASH "
+                            "--speculative-draft-model-path {models}/llama3.1-8b-instruct-dflash-ultrachat"},
+                   {.model = "llama-3.1-8b-instruct",
+                    .args = "--device xpu --attention-backend intel_xpu --speculative-draft-attention-backend triton "
+                            "--speculative-algorithm DFLASH "
+                            "--speculative-draft-model-path {models}/llama3.1-8b-instruct-dflash-ultrachat"}}}},
 };
 
 #undef EAGLE3_ARGS

@@ -51,7 +51,7 @@ def late(program, recorded, release):
 def upstream(program, recorded, release):
     cases = [c for c in lines(recorded / "upstream-launches.jsonl") if release in c["ok_in"]]
     rows = check(program, recorded, release, cases)
-    wrong = [f"{c['id']} {errors(rows[c['id']])[0]['refs']}" for c in cases if errors(rows[c["id"]])]
+    wrong = [f"{c['id']} {errors(rows[c['id']])[0]['rule']}" for c in cases if errors(rows[c["id"]])]
     print(f"  upstream launches: {len(wrong)} of {len(cases)} with an error {wrong or ''}")
 
 
