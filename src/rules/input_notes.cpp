@@ -272,7 +272,7 @@ const Rule kRules[] = {
          "The nodes meet at one address of node 0. A machine may have several names and addresses, so other words can "
          "mean the same place; where they do not, every node waits alone.",
      .fix = "--dist-init-addr HOST:PORT of node 0, the same on every node.",
-     .source = "sglang/srt/distributed/bootstrap.py (0.5.23): _resolve_dist_init_method; before, "
+     .source = "sglang/srt/distributed/bootstrap.py: _resolve_dist_init_method; before 0.5.16, "
                "sglang/srt/model_executor/model_runner.py",
      .need = RuleNeed::kNothing},
     {.id = "ND007",
@@ -357,10 +357,10 @@ const Rule kRules[] = {
      .severity = Severity::kWarning,
      .field = Field::numa_node,
      .summary = "a rank is bound to another NUMA node than its card's",
-     .why = "What host and card exchange then crosses the sockets. Where --numa-node is not given, 0.5.23 looks up the "
-            "card's own node and binds the rank to that.",
+     .why = "What host and card exchange then crosses the sockets. Where --numa-node is not given, SGLang looks up the "
+            "card's own node since 0.5.20 and binds the rank to that.",
      .fix = "--numa-node with each card's own node, as /sys/class/drm/card*/device/numa_node has it.",
-     .source = "sglang/srt/utils/numa_utils.py 0.5.23, get_numa_node_if_available",
+     .source = "sglang/srt/utils/numa_utils.py: get_numa_node_if_available",
      .need = RuleNeed::kNothing},
     {.id = "HO023",
      .severity = Severity::kWarning,
