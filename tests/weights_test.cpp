@@ -411,5 +411,46 @@ TEST(Weights, StagesOfLlavaShareItsLanguageModel) {
   }
 }
 
+// GiB on the fullest rank of a model with this configuration in 0.5.23.
+double gib_of(const nlohmann::json& config, const std::vector<std::string>& words) {
+  const testing::TemporaryDirectory dir;
+  const std::string path = dir.file("m/config.json", config.dump());
+  std::vector<std::string> all{"memory", "--format", "json",         "--sglang-version",
+                               "0.5.23", "--",       "--model-path", path.substr(0, path.rfind('/'))};
+  all.insert(all.end(), words.begin(), words.end());
+  return nlohmann::json::parse(testing::run_tool(all).out, nullptr, false).value("weights_gib", 0.0);
+}
+
+// Recorded of 0.5.23. A class that pools has all of its layers on each stage, or leaves them to a body that shares
+// them.
+TEST(Weights, StagesOfAClassThatPoolsShareWhatItsBodyShares) {
+  const std::pair<const char*, double> whole[] = {
+      {"bge-small-zh-v1.5", 47504384.0}, {"bge-small-en-v1.5", 66477568.0}, {"embeddinggemma-300m", 605726208.0}};
+  for (const auto& [model, bytes] : whole) {
+    std::ifstream file(testing::source_directory() + "/configs/models/" + model + ".json");
+    const double gib = gib_of(nlohmann::json::parse(file)["config"], {"--pp-size", "2", "--trust-remote-code"});
+    EXPECT_NEAR(gib * (1 << 30) / bytes, 1.0, 0.02) << model;
+  }
+  const nlohmann::json small = {
+      {"hidden_size", 512},  {"num_attention_heads", 8},  {"num_key_value_heads", 4},        {"num_hidden_layers", 6},
+      {"vocab_size", 32000}, {"intermediate_size", 1024}, {"max_position_embeddings", 4096}, {"head_dim", 64}};
+  const std::tuple<const char*, const char*, double> shared[] = {
+      {"LlamaEmbeddingModel", "llama", 46929920.0},
+      {"MistralModel", "llama", 46929920.0},
+      {"LlamaForSequenceClassification", "llama", 46931968.0},
+      {"LlamaForSequenceClassificationWithNormal_Weights", "llama", 47983618.0},
+      {"Qwen2ForSequenceClassification", "qwen2", 46938116.0},
+      {"Qwen2ForRewardModel", "qwen2", 47462402.0},
+      {"Qwen3ForSequenceClassification", "qwen3", 46932740.0},
+      {"Qwen3ForRewardModel", "qwen3", 47457026.0},
+      {"Qwen3Model", "qwen3", 46930688.0}};
+  for (const auto& [name, type, bytes] : shared) {
+    nlohmann::json config = small;
+    config["architectures"] = {name};
+    config["model_type"] = type;
+    EXPECT_NEAR(gib_of(config, {"--pp-size", "2", "--is-embedding"}) * (1 << 30) / bytes, 1.0, 0.05) << name;
+  }
+}
+
 }  // namespace
 }  // namespace preflight

@@ -318,13 +318,25 @@ std::int64_t Stage::count(const std::vector<std::int64_t>& layers) const {
   return std::ranges::count_if(layers, [&](std::int64_t i) { return first <= i && i < end; });
 }
 
-// Of a class that builds another one for its text: that one. Empty: it has layers of its own.
+// Of a class that builds another one for its text, or the body of another: that one. Empty: it has layers of its own.
 std::string text_class(const ModelFacts& m) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kBuilds = {
-      {{"Qwen3OmniMoeForConditionalGeneration", "Qwen3MoeForCausalLM"},
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kBuilds = {
+      {{"LlamaEmbeddingModel", "LlamaForCausalLM"},
+       {"LlamaForClassification", "LlamaForCausalLM"},
+       {"LlamaForSequenceClassification", "LlamaForCausalLM"},
+       {"LlamaForSequenceClassificationWithNormal_Weights", "LlamaForCausalLM"},
        {"LlavaLlamaForCausalLM", "LlamaForCausalLM"},
+       {"LlavaMistralForCausalLM", "MistralForCausalLM"},
        {"LlavaQwenForCausalLM", "Qwen2ForCausalLM"},
-       {"LlavaMistralForCausalLM", "MistralForCausalLM"}}};
+       {"MistralModel", "LlamaForCausalLM"},
+       {"Qwen2AudioForConditionalGeneration", "Qwen2ForCausalLM"},
+       {"Qwen2ForRewardModel", "Qwen2ForCausalLM"},
+       {"Qwen2ForSequenceClassification", "Qwen2ForCausalLM"},
+       {"Qwen2VLForConditionalGeneration", "Qwen2ForCausalLM"},
+       {"Qwen3ForRewardModel", "Qwen3ForCausalLM"},
+       {"Qwen3ForSequenceClassification", "Qwen3ForCausalLM"},
+       {"Qwen3Model", "Qwen3ForCausalLM"},
+       {"Qwen3OmniMoeForConditionalGeneration", "Qwen3MoeForCausalLM"}}};
   if (const Value* names = m.hf_text_config.find("architectures");
       m.has_architecture("InternVLChatModel") && names != nullptr && names->is_list() && !names->as_list().empty()) {
     return names->as_list().front().is_string() ? names->as_list().front().as_string() : "";
@@ -333,13 +345,15 @@ std::string text_class(const ModelFacts& m) {
   return row == kBuilds.end() ? "" : std::string(row->second);
 }
 
-// A class that pools what a body makes shares it out all the same, whatever the class takes.
 std::int64_t sharing_stages(const LaunchView& view) {
   const Launch& launch = view.launch();
-  const bool whole = launch.model != nullptr && launch.model->is_generation &&
-                     std::ranges::any_of(launch.model->architectures, [&](const std::string& name) {
-                       return facts::model_class(name, launch.release()) == facts::ModelClass::kWhole;
-                     });
+  if (launch.model == nullptr) return view.pp();
+  const auto is_whole = [&](std::string_view name) {
+    return facts::model_class(name, launch.release()) == facts::ModelClass::kWhole;
+  };
+  // EmbeddingGemma's checkpoints name a class that generates.
+  const bool whole = std::ranges::any_of(launch.model->architectures, is_whole) ||
+                     (launch.model->is_embedding_gemma && is_whole("EmbeddingGemmaModel"));
   return whole ? 1 : view.pp();
 }
 
