@@ -421,6 +421,31 @@ double gib_of(const nlohmann::json& config, const std::vector<std::string>& word
   return nlohmann::json::parse(testing::run_tool(all).out, nullptr, false).value("weights_gib", 0.0);
 }
 
+// Recorded of 0.5.23: these hand their attention no quantisation.
+TEST(Weights, AttentionOfSomeClassesIsNeverQuantised) {
+  const nlohmann::json channels = {
+      {"quant_method", "compressed-tensors"},
+      {"format", "float-quantized"},
+      {"ignore", {"lm_head"}},
+      {"config_groups",
+       {{"group_0",
+         {{"targets", {"Linear"}},
+          {"weights", {{"num_bits", 8}, {"type", "float"}, {"strategy", "channel"}, {"symmetric", true}}}}}}}};
+  nlohmann::json config = {{"architectures", {"StableLmForCausalLM"}},
+                           {"model_type", "stablelm"},
+                           {"hidden_size", 2560},
+                           {"intermediate_size", 6912},
+                           {"max_position_embeddings", 4096},
+                           {"num_attention_heads", 32},
+                           {"num_hidden_layers", 32},
+                           {"num_key_value_heads", 32},
+                           {"tie_word_embeddings", false},
+                           {"torch_dtype", "bfloat16"},
+                           {"vocab_size", 50304},
+                           {"quantization_config", channels}};
+  EXPECT_NEAR(gib_of(config, {}) * (1 << 30) / 3894290432.0, 1.0, 0.005);
+}
+
 // Recorded of 0.5.23. A class that pools has all of its layers on each stage, or leaves them to a body that shares
 // them.
 TEST(Weights, StagesOfAClassThatPoolsShareWhatItsBodyShares) {

@@ -28,6 +28,9 @@ bool is_of_another_shape(const ModelFacts& m) {
          (architecture_starts_with(m, {"Gemma4"}) && first_int(m.hf_text_config, {"hidden_size_per_layer_input"}) > 0);
 }
 
+// Classes that hand no quantisation to their attention (olmo.py, stablelm.py).
+bool leaves_attention_plain(const ModelFacts& m) { return has_class(m, {"OlmoForCausalLM", "StableLmForCausalLM"}); }
+
 double at_least_one_rank(std::int64_t ranks) { return static_cast<double>(std::max<std::int64_t>(1, ranks)); }
 
 // What is counted of a model, and of it on a rank of each pipeline stage.
@@ -178,6 +181,7 @@ double add_layers(Tally& tally, Shape& s, const WeightSplit& split, const std::v
   const PlainModules& modules = *of_model;
   const RanksOfParts ranks = ranks_of_parts(s, bytes, split);
   const ExpertTables tables = expert_tables(bytes, s, split);
+  const bool plain_attention = leaves_attention_plain(s.m);
   const bool named = modules.any() && !s.m.architectures.empty() && s.m.architectures.front().ends_with("ForCausalLM");
   s.exact = s.exact && modules.understood();
   Layers all(s, s.m.num_hidden_layers, split);
@@ -187,9 +191,11 @@ double add_layers(Tally& tally, Shape& s, const WeightSplit& split, const std::v
     for (const std::int64_t end = index + counts[stage]; index < end; ++index) {
       const double before = tally.stage(stage);
       const Layer& l = all.at(index);
-      const PlainParts parts = named ? modules.in_layer(index) : PlainParts{};
-      const LeftPlain plain = left_plain(l, parts, s.m.is_mla());
+      PlainParts parts = named ? modules.in_layer(index) : PlainParts{};
       s.exact = s.exact && !parts.any();
+      parts.queries = parts.queries || plain_attention;
+      parts.output = parts.output || plain_attention;
+      const LeftPlain plain = left_plain(l, parts, s.m.is_mla());
       add_parts(tally, stage, l, plain, bytes, ranks);
       if (l.experts > plain.experts) {
         tally.add_to_model(0, tables.model);
