@@ -105,6 +105,24 @@ TEST(ModelCache, ARefWithANewlineNamesACommitWhileTheHubCanBeAsked) {
   EXPECT_EQ(found({.env = env}), snapshot);
 }
 
+// huggingface_hub 1.33 follows a ref to whatever snapshot has its name.
+TEST(ModelCache, ARefMayNameASnapshotOfAnyName) {
+  const TemporaryDirectory dir;
+  const std::string snapshot = hub_cache(dir);
+  const std::string model = dir.path() + "/hub/models--acme--tiny-1.5B";
+  for (const std::string name : {"0123456789ABCDEF", "mine"}) {
+    fs::create_directories(model + "/snapshots/" + name);
+    fs::copy_file(snapshot + "/config.json", model + "/snapshots/" + name + "/config.json");
+    dir.file("hub/models--acme--tiny-1.5B/refs/main", name);
+    EXPECT_EQ(found({.env = {{"HF_HUB_CACHE", dir.path() + "/hub"}, {"HF_HUB_OFFLINE", "1"}}}),
+              model + "/snapshots/" + name);
+  }
+  for (const char* name : {"..", "mine/..", "other"}) {
+    dir.file("hub/models--acme--tiny-1.5B/refs/main", name);
+    EXPECT_THAT(found({.env = {{"HF_HUB_CACHE", dir.path() + "/hub"}}}), HasSubstr("names no commit")) << name;
+  }
+}
+
 TEST(ModelCache, TheFirstVariableThatHoldsAnythingForbidsTheHub) {
   EXPECT_FALSE(asks_no_hub({}));
   for (const char* yes : {"1", "on", "Yes", "TRUE"}) {

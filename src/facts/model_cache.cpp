@@ -90,6 +90,15 @@ Found usable(const fs::path& directory, std::string kind, const fs::path& blobs)
   return std::optional(CachedModel{directory.string(), std::move(kind)});
 }
 
+// The hub names a commit by 64 such digits at most; the library takes any name that a snapshot has.
+bool names_snapshot(const fs::path& model, const std::string& name) {
+  if (name.empty() || name.size() > 64) return false;
+  if (name.find_first_not_of("0123456789abcdef") == std::string::npos) return true;
+  std::error_code ignored;
+  return name.find('/') == std::string::npos && name.front() != '.' &&
+         fs::is_directory(model / "snapshots" / name, ignored);
+}
+
 // The first line of refs/REVISION names a commit; a commit is its own name. A newline behind it, as an editor leaves
 // one, is mended by the hub's answer, and read with the name where nobody may ask the hub.
 Result<std::string> commit_of(const fs::path& model, const ModelPlaces& places) {
@@ -100,9 +109,8 @@ Result<std::string> commit_of(const fs::path& model, const ModelPlaces& places) 
   auto text = read_text(ref.string());
   if (!text) return tl::make_unexpected(text.error());
   std::string commit = text->substr(0, text->find_first_of(" \r\n"));
-  const bool hexadecimal =
-      !commit.empty() && commit.size() <= 64 && commit.find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (!hexadecimal) return failure("names no commit: the cache is damaged, download the model again", ref.string());
+  if (!names_snapshot(model, commit))
+    return failure("names no commit: the cache is damaged, download the model again", ref.string());
   if (commit.size() < text->size() && asks_no_hub(places.env)) {
     return failure("holds more than a commit, and without the hub no snapshot has that name: download the model again",
                    ref.string());
