@@ -367,6 +367,30 @@ TEST(Facts, CardsThatAreLeftOutThereAreNotListed) {
   EXPECT_FALSE(written.contains("cards"));
 }
 
+// What a launch's own variables leave of the cards is left once, there and here.
+TEST(Facts, CardsThatALaunchLeavesOutAreLeftOutOnce) {
+  const TemporaryDirectory root;
+  add_card(root, 1, "e211", "xe");
+  add_card(root, 2, "e211", "xe");
+  const auto with = [&](const Words& machine, const Words& variables) {
+    Words words = machine;
+    words.insert(words.end(), variables.begin(), variables.end());
+    words.insert(words.end(), {"--", "--model-path", "Qwen/Qwen3-0.6B"});
+    return facts_of(words);
+  };
+  for (const char* variable : {"ZE_AFFINITY_MASK=1", "ONEAPI_DEVICE_SELECTOR=level_zero:1", "ZE_AFFINITY_MASK=7"}) {
+    const auto written = with({"--sysroot", root.path()}, {"--env", variable});
+    EXPECT_EQ(written["cards"].size(), 2) << variable;
+    const std::string file = root.file("left.json", written.dump());
+    const auto same = with({"--facts", file}, {"--env", variable});
+    EXPECT_EQ(same["device"]["count"], written["device"]["count"]) << variable;
+    EXPECT_EQ(with({"--facts", file}, {})["device"]["count"], 2) << variable;
+    auto more = written;
+    more["device"]["count"] = 3;
+    EXPECT_EQ(with({"--facts", root.file("more.json", more.dump())}, {})["device"]["count"], 3) << variable;
+  }
+}
+
 TEST(Facts, WhatWasAssumedThereIsAssumedHere) {
   const TemporaryDirectory bare;
   const Words none = {"VIRTUAL_ENV=", "CONDA_PREFIX="};

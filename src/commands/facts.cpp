@@ -27,7 +27,9 @@ int run_facts(const LaunchFlags& flags, const std::vector<std::string>& argument
     facts = std::move(*prepared->machine);
   }
   const OutputOptions output = output_options(flags);
-  const bool all = facts.count_origin == Origin::kSystem && facts.device_origin == Origin::kSystem;
+  // Of the cards that this machine has a launch may use some; another one reads the file with variables of its own.
+  const bool all =
+      facts.device_origin == Origin::kSystem && machine_for(input->machine, {}).count_origin == Origin::kSystem;
   const facts::Machine* cards = all && !input->machine.cards.cards.empty() ? &input->machine.cards : nullptr;
   report::print(output.format == Format::kJson ? report::facts_document(facts, cards)
                                                : report::facts_text(facts, report::Style(output.colour)));

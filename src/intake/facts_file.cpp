@@ -257,8 +257,9 @@ std::optional<facts::Card> card_of(const Value& entry) {
   return out;
 }
 
-// The cards of the file, where they are what it says of the device: whoever changed one of the two means the device.
-facts::Machine cards_of(const Value& list, const DeviceFacts& device) {
+// The cards of the file, where they are what it says of the device: whoever changed one of the two means the device. Of
+// a launch whose variables left some of them the device is what was left; each launch has its own.
+facts::Machine cards_of(const Value& list, const DeviceFacts& device, bool some_left) {
   facts::Machine out;
   for (const Value& entry : list.as_list()) {
     if (auto card = card_of(entry)) out.cards.push_back(std::move(*card));
@@ -268,7 +269,8 @@ facts::Machine cards_of(const Value& list, const DeviceFacts& device) {
     return one.name == device.name && one.has_fp64 == device.has_fp64 &&
            (one.memory_mib == device.memory_mib || one.memory_mib <= 0);
   };
-  const bool whole = static_cast<int>(visible.size()) == device.count && std::ranges::any_of(visible, is_it);
+  const int count = static_cast<int>(visible.size());
+  const bool whole = (some_left ? device.count <= count : device.count == count) && std::ranges::any_of(visible, is_it);
   return whole ? out : facts::Machine{};
 }
 
@@ -300,7 +302,11 @@ Result<FactsOfFile> taken(const Value& facts, const std::string& file) {
   if (const Value* notes = at(facts, "notes")) {
     for (const Value& note : notes->as_list()) out.notes.push_back(shown(note.as_string()));
   }
-  if (const Value* cards = at(facts, "cards")) of_file.cards = cards_of(*cards, out.device);
+  if (const Value* cards = at(facts, "cards")) {
+    const Value* device = at(facts, "device");
+    const bool some_left = device != nullptr && text_at(*device, "count_origin") == name_of(Origin::kCommand);
+    of_file.cards = cards_of(*cards, out.device, some_left);
+  }
   return of_file;
 }
 
