@@ -122,6 +122,16 @@ std::optional<Finding> two_batches(const LaunchFacts& f) {
   return std::nullopt;
 }
 
+// tp_worker.py asserts what is left; 0.5.23 leaves each group one.
+std::optional<Finding> no_request_each(const LaunchFacts& f) {
+  const std::int64_t asked = f.integer(Field::max_running_requests, 0);
+  const std::int64_t groups = f.attention_dp();
+  if (asked < 1 || asked >= groups) return std::nullopt;
+  return Finding{
+      .message = fmt::format("--max-running-requests {} over {} attention groups leaves none to each", asked, groups),
+      .remedies = {to_give("--max-running-requests", {std::to_string(groups)}), with_release("0.5.23")}};
+}
+
 constexpr std::string_view kBackend = "sglang/srt/layers/attention/xpu_backend.py";
 
 const Rule kRules[] = {
@@ -249,6 +259,21 @@ const Rule kRules[] = {
                     .since = v0_5(22)}}},
      .quiet_on = {{{.model = "deepseek-v2-lite-chat",
                     .args = "--device xpu --tp-size 4 --dp-size 4 --enable-dp-attention"}}}},
+    {.id = "DC028",
+     .field = Field::max_running_requests,
+     .summary = "fewer requests than attention groups",
+     .why = "Each group takes an even share, rounded down, and a worker that may run none ends once the weights are "
+            "loaded: AssertionError in tp_worker.py.",
+     .remedies = {words("--max-running-requests with a request for each group"), in_release("0.5.23")},
+     .source = "sglang/srt/managers/tp_worker.py, resolve_max_num_reqs of sglang/srt/mem_cache/"
+               "kv_cache_configurator.py; before 0.5.16 model_runner_kv_cache_mixin.py",
+     .until = v0_5(23),
+     .need = RuleNeed::kNothing,
+     .check = no_request_each,
+     .fires_on = {{{.model = "qwen3-8b",
+                    .args = "--device xpu --tp-size 4 --dp-size 4 --enable-dp-attention --max-running-requests 3"}}},
+     .quiet_on = {{{.model = "qwen3-8b",
+                    .args = "--device xpu --tp-size 4 --dp-size 4 --enable-dp-attention --max-running-requests 4"}}}},
 };
 
 }  // namespace
