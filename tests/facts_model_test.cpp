@@ -184,6 +184,11 @@ TEST(ModelFacts, RefuseWhatPythonCannotRead) {
        kNew, ""},
       // parts that a helper of the constructor makes
       {R"({"model_type":"esmfold2","architectures":["X"]})", v0_5(22), "AttributeError _derive_model_shapes"},
+      // a number has no kinds of layers
+      {R"({"model_type":"bert","architectures":["BertModel"],"rope_parameters":5})", kNew,
+       "StrictDataclassClassValidationError parse"},
+      {R"({"model_type":"bert","architectures":["BertModel"],"rope_parameters":"yarn"})", kNew, "AttributeError parse"},
+      {R"({"model_type":"bert","architectures":["BertModel"],"rope_parameters":5})", v0_5(21), "AttributeError parse"},
       // a text in the place of a list is a list of letters
       {R"({"model_type":"llama","architectures":"LlamaForCausalLM"})", kNew, ""},
       // no architectures: SGLang reads the first one

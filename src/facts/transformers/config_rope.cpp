@@ -187,8 +187,11 @@ void validate_rope(const HfConfigPtr& self, std::string_view function) {
     if (!one.is_dict())
       rule_error("AttributeError", function, fmt::format("{} in place of rope_parameters", one.repr()));
   };
-  require_mapping(rope);
   const Release release = c->tables->release();
+  if (release >= kEvenHeads && rope.is_number()) {  // looked through for kinds of layers first
+    rule_error("StrictDataclassClassValidationError", function, rope.repr() + " in place of rope_parameters");
+  }
+  require_mapping(rope);
   const auto keys = nested_keys(release, self, rope);
   std::vector<Value> sets;
   const auto with_type = [](const Value& one) {
