@@ -24,10 +24,35 @@
 #define LANES 1
 #endif
 
+// Dims that are taken at a time: as many as there may be in the form of a CPU, which is compiled without an optimiser.
+#if LANES == 1 && K_DIM % 16 == 0 && V_DIM % 16 == 0
+#define WIDE 16
+#else
+#define WIDE 4
+#endif
+#define load_wide CAT(vload, WIDE)
+#define store_wide CAT(vstore, WIDE)
+typedef CAT(float, WIDE) wide_t;
+
+// KV_ELEM is ELEM here.
+inline wide_t load_elems(global const elem_t* p, size_t i) { return CAT(kv_to_float, WIDE)(load_wide(0, p + i)); }
+
+inline float sum_of(wide_t v) {
+#if WIDE == 16
+  const float8 half_sums = v.lo + v.hi;
+  const float4 sums = half_sums.lo + half_sums.hi;
+#else
+  const float4 sums = v;
+#endif
+  return sums.x + sums.y + (sums.z + sums.w);
+}
+
 inline float dot_keys(global const elem_t* x, size_t row, global const elem_t* y, size_t other) {
-  float sum = 0.0f;
-  for (int d = 0; d < K_DIM; ++d) sum = fma(load_elem(x, row * K_DIM + d), load_elem(y, other * K_DIM + d), sum);
-  return sum;
+  wide_t sum = 0.0f;
+  for (int d = 0; d < K_DIM; d += WIDE) {
+    sum = fma(load_elems(x, row * K_DIM + d), load_elems(y, other * K_DIM + d), sum);
+  }
+  return sum_of(sum);
 }
 
 inline int key_head(int hv) {
@@ -57,6 +82,7 @@ kernel WORK_GROUP(LANES) void delta_intra(
   local float row_of_l[BT];
   local float gate[BT];
   local float betas[BT];
+  local float gains[BT];  // of keys in w
   const int hv = get_group_id(2);
   const int h = key_head(hv);
   const int start = chunk_start[get_group_id(1)];
@@ -74,6 +100,10 @@ kernel WORK_GROUP(LANES) void delta_intra(
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
+  for (int i = get_local_id(0); i < n; i += LANES) {
+    const float decay = DEFECT == 363 ? 1.0f : exp(gate[i]);
+    gains[i] = betas[i] * decay * k_norms[(size_t)(start + i) * HEADS + h];
+  }
   for (int i = 0; i < BT; ++i) {
     for (int j = get_local_id(0); j < BT; j += LANES) {
       float l = 0.0f;
@@ -98,22 +128,21 @@ kernel WORK_GROUP(LANES) void delta_intra(
   for (int i = 0; i < n; ++i) {
     const size_t at = (size_t)(start + i) * V_HEADS + hv;
     for (int j = get_local_id(0); j < BT; j += LANES) a_out[at * BT + j] = a[i * BT + j];
-    for (int d = get_local_id(0); d < K_DIM; d += LANES) {
-      float sum = 0.0f;
+    for (int d = get_local_id(0) * WIDE; d < K_DIM; d += LANES * WIDE) {
+      wide_t sum = 0.0f;
       for (int j = 0; j <= i; ++j) {
         const size_t key = (size_t)(start + j) * HEADS + h;
-        const float decay = DEFECT == 363 ? 1.0f : exp(gate[j]);
-        sum = fma(a[i * BT + j] * betas[j] * decay * k_norms[key], load_elem(k, key * K_DIM + d), sum);
+        sum = fma((wide_t)(a[i * BT + j] * gains[j]), load_elems(k, key * K_DIM + d), sum);
       }
-      w[at * K_DIM + d] = sum;
+      store_wide(sum, 0, w + at * K_DIM + d);
     }
-    for (int d = get_local_id(0); d < V_DIM; d += LANES) {
-      float sum = 0.0f;
+    for (int d = get_local_id(0) * WIDE; d < V_DIM; d += LANES * WIDE) {
+      wide_t sum = 0.0f;
       for (int j = 0; j <= i; ++j) {
         const size_t value = (size_t)(start + j) * V_HEADS + hv;
-        sum = fma(a[i * BT + j] * betas[j], load_elem(v, value * V_DIM + d), sum);
+        sum = fma((wide_t)(a[i * BT + j] * betas[j]), load_elems(v, value * V_DIM + d), sum);
       }
-      u[at * V_DIM + d] = sum;
+      store_wide(sum, 0, u + at * V_DIM + d);
     }
   }
 }
@@ -141,18 +170,20 @@ kernel WORK_GROUP(LANES) void delta_state(
       for (int d = 0; d < K_DIM; d += 4) vstore4(vload4(0, s + d), 0, before + d);
       for (int j = 0; j < n; ++j) {
         const size_t at = (size_t)(start + j) * V_HEADS + hv;
-        float4 sum = 0.0f;
-        for (int d = 0; d < K_DIM; d += 4) sum = fma(vload4(0, w + at * K_DIM + d), vload4(0, s + d), sum);
-        v_new[at * V_DIM + first_row + i] = u[at * V_DIM + first_row + i] - (sum.x + sum.y + (sum.z + sum.w));
+        wide_t sum = 0.0f;
+        for (int d = 0; d < K_DIM; d += WIDE) sum = fma(load_wide(0, w + at * K_DIM + d), load_wide(0, s + d), sum);
+        v_new[at * V_DIM + first_row + i] = u[at * V_DIM + first_row + i] - sum_of(sum);
       }
       const float last = gate_sums[(size_t)(start + n - 1) * V_HEADS + hv];
       const float decay = DEFECT == 364 ? 1.0f : exp(last);
-      for (int d = 0; d < K_DIM; ++d) s[d] *= decay;
+      for (int d = 0; d < K_DIM; d += WIDE) store_wide(load_wide(0, s + d) * decay, 0, s + d);
       for (int j = 0; j < n; ++j) {
         const size_t at = (size_t)(start + j) * V_HEADS + hv;
         const size_t key = (size_t)(start + j) * HEADS + h;
         const float gain = v_new[at * V_DIM + first_row + i] * exp(last - gate_sums[at]) * k_norms[key];
-        for (int d = 0; d < K_DIM; ++d) s[d] = fma(gain, load_elem(k, key * K_DIM + d), s[d]);
+        for (int d = 0; d < K_DIM; d += WIDE) {
+          store_wide(fma((wide_t)(gain), load_elems(k, key * K_DIM + d), load_wide(0, s + d)), 0, s + d);
+        }
       }
     }
     for (int d = 0; d < K_DIM && slot >= 0; ++d) own[i * K_DIM + d] = s[d];
@@ -181,14 +212,21 @@ kernel WORK_GROUP(LANES) void delta_output(
     scores[j] = gain * k_norms[key] * dot_keys(q, row, k, key) * decay;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (int d = get_local_id(0); d < V_DIM; d += LANES) {
-    global const float* s = h_in + (((size_t)chunk * V_HEADS + hv) * V_DIM + d) * K_DIM;
-    float sum = 0.0f;
-    for (int e = 0; e < K_DIM; ++e) sum = fma(s[e], load_elem(q, row * K_DIM + e), sum);
-    sum *= gain * exp(gate_sums[at]);
-    for (int j = 0; j < keys; ++j) {
-      sum = fma(scores[j], v_new[((size_t)(start + j) * V_HEADS + hv) * V_DIM + d], sum);
+  const float decay = exp(gate_sums[at]);
+  for (int d = get_local_id(0) * WIDE; d < V_DIM; d += LANES * WIDE) {
+    float kept[WIDE];  // what the state before the chunk adds to each dim
+    for (int c = 0; c < WIDE; ++c) {
+      global const float* s = h_in + (((size_t)chunk * V_HEADS + hv) * V_DIM + d + c) * K_DIM;
+      wide_t sum = 0.0f;
+      for (int e = 0; e < K_DIM; e += WIDE) sum = fma(load_wide(0, s + e), load_elems(q, row * K_DIM + e), sum);
+      kept[c] = sum_of(sum);
     }
-    store_elem(o, at * V_DIM + d, sum);
+    wide_t sum = load_wide(0, kept) * (gain * decay);
+    for (int j = 0; j < keys; ++j) {
+      const size_t value = ((size_t)(start + j) * V_HEADS + hv) * V_DIM + d;
+      sum = fma((wide_t)(scores[j]), load_wide(0, v_new + value), sum);
+    }
+    store_wide(sum, 0, kept);
+    for (int c = 0; c < WIDE; ++c) store_elem(o, at * V_DIM + d + c, kept[c]);
   }
 }

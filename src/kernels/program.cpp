@@ -48,10 +48,9 @@ Program program_of(const Kernel& kernel, const KernelCase& kernel_case, const De
                    const RunOptions& options) {
   Program program{kernel_source(kernel.source, options.kernel_dir),
                   "-w -cl-std=CL1.2 " + kernel.build_options(kernel_case, device) + intel_options(device)};
-  // On a CPU a sample is done in less time than an optimiser takes, and the first run waits for both. Not so where a
-  // row of the delta rule's state passes through all tokens one after the other, nor where the run is timed.
-  const bool runs_longer = kernel.name.starts_with("gated_delta") || options.repeat > 0;
-  if (device.is_cpu && !runs_longer) program.options += " -cl-opt-disable";
+  // On a CPU a sample is done in less time than an optimiser takes, and the first run waits for both. Not so where the
+  // run is timed.
+  if (device.is_cpu && options.repeat == 0) program.options += " -cl-opt-disable";
   // Sources from elsewhere may call others.
   if (declares_builtins(device) && options.kernel_dir.empty()) program.options += " -D_OPENCL_H_ -DBUILTINS";
   if (options.defect != 0) program.options += fmt::format(" -DDEFECT={}", options.defect);

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "preflight/kernel_run.h"
 #include "src/kernels/defects.h"
 #include "src/kernels/sources.h"
 #include "src/plan/planners.h"
@@ -58,6 +59,24 @@ TEST(Program, IsOneForAllCasesOfAShapeOnACpuWhateverItsCores) {
       }
       EXPECT_EQ(options.size(), 1U) << print_case(shape);
     }
+  }
+}
+
+// An optimiser takes longer than the sample of any kernel; what is timed is worth it, and a GPU's driver knows best.
+TEST(Program, AnOptimiserRunsOnACpuOnlyForWhatIsTimed) {
+  for (const std::string_view name : kernel_names()) {
+    const KernelCase kernel_case = built_in_cases(name)->front();
+    const auto disables = [&](bool is_cpu, int repeat) {
+      DeviceInfo device;
+      device.is_cpu = is_cpu;
+      device.local_memory_bytes = 512 * 1024;
+      device.max_work_group_size = 1024;
+      const Program program = program_of(*find_kernel(name), kernel_case, device, {.repeat = repeat});
+      return program.options.find("-cl-opt-disable") != std::string::npos;
+    };
+    EXPECT_TRUE(disables(true, 0)) << name;
+    EXPECT_FALSE(disables(true, 1)) << name;
+    EXPECT_FALSE(disables(false, 0)) << name;
   }
 }
 
