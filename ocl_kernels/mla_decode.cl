@@ -61,10 +61,10 @@ void load_queries(local float* q, global const elem_t* q_nope, global const elem
   for (int h = 0; h < HEAD_TILE; ++h) {
     const size_t row = first_row + min(h, heads - 1) * stride;
     const float gain = h < heads ? scale : 0.0f;
-    for (int d = get_local_id(0); d < LATENT; d += LANES) {
+    for (int d = ITEM; d < LATENT; d += LANES) {
       q[d * HEAD_TILE + h] = load_elem(q_nope, row * LATENT + d) * gain;
     }
-    for (int d = get_local_id(0); d < ROPE; d += LANES) {
+    for (int d = ITEM; d < ROPE; d += LANES) {
       q[(LATENT + d) * HEAD_TILE + h] = load_elem(q_rope, row * ROPE + d) * (DEFECT == 160 ? 0.0f : gain);
     }
   }
@@ -76,7 +76,7 @@ void load_rows(local float* rows, global const kv_t* cache, local const long* sl
   for (int t = 0; t < TOKEN_TILE; ++t) {
     global const kv_t* from = cache + slots[t] * ROW;
     local float* to = rows + t * ROW;
-    for (int d = get_local_id(0) * 16; d < ROW; d += LANES * 16) {
+    for (int d = ITEM * 16; d < ROW; d += LANES * 16) {
       int source = d;
       PLANT(150) source = (d + ROPE) % ROW;
       vstore16(t < tokens ? kv_to_float16(vload16(0, from + source)) : (float16)(0.0f), 0, to + d);
@@ -88,7 +88,7 @@ void load_rows(local float* rows, global const kv_t* cache, local const long* sl
 // taken in parts of SCORE_DIMS, whose queries stay in the nearest cache while all tokens pass.
 void score_tile(local float* weights, local const float* q, local const float* rows, int tokens) {
   for (int d0 = 0; d0 < ROW; d0 += SCORE_DIMS) {
-    for (int block = get_local_id(0); block < TOKEN_TILE / TOKEN_BLOCK; block += LANES) {
+    for (int block = ITEM; block < TOKEN_TILE / TOKEN_BLOCK; block += LANES) {
       heads_t sum[TOKEN_BLOCK];
 #pragma unroll
       for (int j = 0; j < TOKEN_BLOCK; ++j) {
@@ -111,7 +111,7 @@ void score_tile(local float* weights, local const float* q, local const float* r
 
 // Turns scores into weights exp2(s - maximum), and updates maximum, sum and the factor for what was summed before.
 void softmax_tile(local float* weights, local float* maximum, local float* sum, local float* rescale) {
-  if (get_local_id(0) != 0) return;
+  if (ITEM != 0) return;
   const heads_t old_maximum = load_heads(0, maximum);
   heads_t new_maximum = old_maximum;
   for (int t = 0; t < TOKEN_TILE; ++t) new_maximum = fmax(new_maximum, load_heads(t, weights));
@@ -131,7 +131,7 @@ void softmax_tile(local float* weights, local float* maximum, local float* sum, 
 
 // acc[h][d] = acc[h][d] * rescale[h] + sum_t weights[t][h] * rows[t][d], in blocks that stay in registers.
 void accumulate_tile(local float* acc, local const float* weights, local const float* rows, local const float* rescale) {
-  for (int i = get_local_id(0); i < LATENT / VALUE_BLOCK * (HEAD_TILE / HEAD_BLOCK); i += LANES) {
+  for (int i = ITEM; i < LATENT / VALUE_BLOCK * (HEAD_TILE / HEAD_BLOCK); i += LANES) {
     const int d = i / (HEAD_TILE / HEAD_BLOCK) * VALUE_BLOCK;
     const int h = i % (HEAD_TILE / HEAD_BLOCK) * HEAD_BLOCK;
     float16 sum[HEAD_BLOCK];
@@ -190,8 +190,8 @@ kernel WORK_GROUP(LANES) void mla_decode(
   size_t query_stride = 1;
   PLANT(170) { first_query = (size_t)first_head * get_num_groups(2) + b; query_stride = get_num_groups(2); }
   load_queries(q, q_nope, q_rope, first_query, query_stride, heads, scale * LOG2E);
-  for (int i = get_local_id(0); i < HEAD_TILE * LATENT; i += LANES) acc[i] = 0.0f;
-  for (int i = get_local_id(0); i < HEAD_TILE; i += LANES) {
+  for (int i = ITEM; i < HEAD_TILE * LATENT; i += LANES) acc[i] = 0.0f;
+  for (int i = ITEM; i < HEAD_TILE; i += LANES) {
     maximum[i] = -INFINITY;
     sum[i] = 0.0f;
   }
@@ -210,11 +210,11 @@ kernel WORK_GROUP(LANES) void mla_decode(
   barrier(CLK_LOCAL_MEM_FENCE);
 
   if (splits == 1) {
-    for (int i = get_local_id(0); i < heads * LATENT; i += LANES) {
+    for (int i = ITEM; i < heads * LATENT; i += LANES) {
       const float total = sum[i / LATENT];
       store_elem(out, first_row * LATENT + i, total != 0.0f || DEFECT == 270 ? acc[i] / total : 0.0f);
     }
-    for (int h = get_local_id(0); h < heads; h += LANES) {
+    for (int h = ITEM; h < heads; h += LANES) {
       size_t row = first_row + h;
       PLANT(130) row = (size_t)(first_head + h) * get_num_groups(2) + b;
       lse[row] = sum[h] != 0.0f ? LN2 * (maximum[h] + log2(sum[h])) : -INFINITY;
@@ -222,11 +222,11 @@ kernel WORK_GROUP(LANES) void mla_decode(
   } else {
     for (int h = 0; h < heads && t_begin < t_end; ++h) {
       global float* to = partial_out + ((first_row + h) * splits + split) * LATENT;
-      for (int d = get_local_id(0) * 16; d < LATENT; d += LANES * 16) {
+      for (int d = ITEM * 16; d < LATENT; d += LANES * 16) {
         vstore16(vload16(0, acc + h * LATENT + d), 0, to + d);
       }
     }
-    for (int h = get_local_id(0); h < heads; h += LANES) {
+    for (int h = ITEM; h < heads; h += LANES) {
       partial_max[(first_row + h) * splits + split] = maximum[h];
       partial_sum[(first_row + h) * splits + split] = sum[h];
     }

@@ -83,7 +83,7 @@ inline float8 sum_each(const float8* a) {
 // Rows of the tile's tokens: where the first KV head of the work-group has its own.
 void find_rows(local long* rows, global const int* table, int page_size, int t0, int t_end, int num_kv_heads,
                int first_kv_head) {
-  for (uint i = get_local_id(0); i < TOKEN_TILE; i += LANES) {
+  for (uint i = ITEM; i < TOKEN_TILE; i += LANES) {
     rows[i] = find_slot(table, page_size, t0 + i, t_end) * num_kv_heads + first_kv_head;
   }
 }
@@ -98,7 +98,7 @@ inline global const kv_t* row_in_order(global const kv_t* cache, local const lon
 void score_tile(local float* weights, local const float* q, global const kv_t* keys, global const kv_t* values,
                 local const long* rows, uint tokens, float softcap) {
   const uint blocks = GROUP_TILE / HEAD_BLOCK;
-  for (uint i = get_local_id(0); i < CEIL_DIV(tokens, STEP) * KV_TILE * blocks; i += LANES) {
+  for (uint i = ITEM; i < CEIL_DIV(tokens, STEP) * KV_TILE * blocks; i += LANES) {
     const uint step = i / (KV_TILE * blocks) * STEP;
     const uint head = i % (KV_TILE * blocks) * HEAD_BLOCK;
     const uint kv = head / GROUP_TILE;
@@ -168,7 +168,7 @@ inline float sum_of(float16 v) {
 // Scores to weights exp2(s - maximum), 0 from `tokens` on; updates maximum, sum, and the factor for what was summed before.
 void softmax_tile(local float* weights, local float* maximum, local float* sum, local float* rescale, int tokens,
                   float softcap) {
-  for (int h = get_local_id(0); h < HEADS; h += LANES) {
+  for (int h = ITEM; h < HEADS; h += LANES) {
     local float* row = weights + h * TOKEN_TILE;
     for (int t = tokens; t < TOKEN_TILE; ++t) row[t] = DEFECT == 301 && softcap > 0.0f ? -softcap : -INFINITY;
     float16 most = vload16(0, row);
@@ -198,7 +198,7 @@ void accumulate_tile(local float* acc, local const float* weights, global const 
                      local const long* rows, local const long* next_rows, local const float* rescale, uint tokens) {
   const uint blocks = GROUP_TILE / HEAD_BLOCK;
   const uint chunks = VALUE_DIM / 16;
-  for (uint i = get_local_id(0); i < chunks * blocks && DEFECT != 220; i += LANES) {
+  for (uint i = ITEM; i < chunks * blocks && DEFECT != 220; i += LANES) {
     for (uint kv = 0; kv < KV_TILE; ++kv) {
       for (uint k = 0; k < HEAD_BLOCK; ++k) {
         const uint head = kv * GROUP_TILE + i % blocks * HEAD_BLOCK + k;
@@ -213,7 +213,7 @@ void accumulate_tile(local float* acc, local const float* weights, global const 
       global const kv_t* from[STEP];
 #pragma unroll
       for (uint j = 0; j < STEP; ++j) from[j] = values + (rows[t + j] + kv) * VALUE_DIM;
-      for (uint i = get_local_id(0); i < chunks * blocks; i += LANES) {
+      for (uint i = ITEM; i < chunks * blocks; i += LANES) {
         const uint d = i / blocks * 16;
         const uint head = kv * GROUP_TILE + i % blocks * HEAD_BLOCK;
         for (uint row = kv * STEP + i; row < kv * STEP + STEP; row += chunks * blocks) {
@@ -282,7 +282,7 @@ kernel WORK_GROUP(LANES) void paged_decode(
   scale *= k_scale;
   PLANT(140) scale *= 0.57735f;
   PLANT(141) scale /= LOG2E;
-  for (int i = get_local_id(0); i < HEADS * HEAD_DIM; i += LANES) {
+  for (int i = ITEM; i < HEADS * HEAD_DIM; i += LANES) {
     const int g = first_in_group + i / HEAD_DIM % GROUP_TILE;
     size_t h = (first_kv_head + i / (HEAD_DIM * GROUP_TILE)) * group + g;
     PLANT(180) h = first_kv_head + i / (HEAD_DIM * GROUP_TILE) + g * num_kv_heads;
@@ -290,8 +290,8 @@ kernel WORK_GROUP(LANES) void paged_decode(
     PLANT(170) row = h * get_num_groups(2) + b;
     q[IN_LANES(i)] = g < group ? load_elem(queries, row * HEAD_DIM + i % HEAD_DIM) * scale * LOG2E : 0.0f;
   }
-  for (int i = get_local_id(0); i < HEADS * VALUE_DIM; i += LANES) acc[i] = 0.0f;
-  for (int i = get_local_id(0); i < HEADS; i += LANES) {
+  for (int i = ITEM; i < HEADS * VALUE_DIM; i += LANES) acc[i] = 0.0f;
+  for (int i = ITEM; i < HEADS; i += LANES) {
     const int g = first_in_group + i % GROUP_TILE;
     const int seeded = has_sinks && (split == 0 || DEFECT == 291) && g < group;
     maximum[i] = seeded ? load_elem(sinks, (first_kv_head + i / GROUP_TILE) * group + g) * LOG2E : -INFINITY;
@@ -317,7 +317,7 @@ kernel WORK_GROUP(LANES) void paged_decode(
   barrier(CLK_LOCAL_MEM_FENCE);
 
   const size_t partial_rows = (size_t)get_num_groups(2) * num_heads * splits;
-  for (int i = get_local_id(0); i < HEADS * VALUE_DIM; i += LANES) {
+  for (int i = ITEM; i < HEADS * VALUE_DIM; i += LANES) {
     const int head = i / VALUE_DIM;
     const int g = first_in_group + head % GROUP_TILE;
     const size_t row = (size_t)b * num_heads + (first_kv_head + head / GROUP_TILE) * group + g;
