@@ -6,6 +6,7 @@
 
 #include "preflight/reference.h"
 #include "preflight/row_sizes.h"
+#include "src/reference/paged.h"
 
 namespace preflight::reference {
 
@@ -38,11 +39,9 @@ std::vector<double> delta_step(double* state, const std::vector<double>& q, cons
 // it.
 inline double delta_row_size(const KernelCase& kernel_case, const double* state, std::size_t size,
                              const std::vector<double>& q) {
-  double state_square = 0.0;
-  for (std::size_t i = 0; i < size; ++i) state_square += state[i] * state[i];
-  double square = 0.0;
-  for (const double value : q) square += value * value;
-  return delta_scale(kernel_case) * std::sqrt(state_square * square / static_cast<double>(q.size()));
+  const double state_square = dot(state, state, static_cast<std::int64_t>(size));
+  const auto keys = static_cast<std::int64_t>(q.size());
+  return delta_scale(kernel_case) * std::sqrt(state_square * dot(q.data(), q.data(), keys) / static_cast<double>(keys));
 }
 
 }  // namespace preflight::reference

@@ -24,8 +24,7 @@ Rows below_diagonal(const Chunk& chunk) {
   Rows l(chunk.k.size());
   for (std::size_t i = 0; i < l.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      double product = 0.0;
-      for (std::size_t d = 0; d < chunk.k[i].size(); ++d) product += chunk.k[i][d] * chunk.k[j][d];
+      const double product = dot(chunk.k[i].data(), chunk.k[j].data(), static_cast<std::int64_t>(chunk.k[i].size()));
       l[i].push_back(chunk.beta[i] * product * std::exp(chunk.sums[i] - chunk.sums[j]));
     }
   }
@@ -36,7 +35,7 @@ Rows below_diagonal(const Chunk& chunk) {
 Rows substitute(const Rows& l, Rows x) {
   for (std::size_t i = 0; i < x.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      for (std::size_t d = 0; d < x[i].size(); ++d) x[i][d] -= l[i][j] * x[j][d];
+      add_scaled(x[i].data(), -l[i][j], x[j].data(), static_cast<std::int64_t>(x[i].size()));
     }
   }
   return x;
@@ -115,7 +114,7 @@ std::vector<Expected> gated_delta_chunk(const SampleBatch& batch) {
           const std::int64_t at = (begin + static_cast<std::int64_t>(i)) * heads + hv;
           std::vector<double> update(u[i]);
           for (std::size_t e = 0; e < update.size(); ++e) {
-            for (std::size_t d = 0; d < w[i].size(); ++d) update[e] -= before[e * w[i].size() + d] * w[i][d];
+            update[e] -= dot(before.data() + e * w[i].size(), w[i].data(), keys);
           }
           std::vector<double> out = delta_step(state, chunk.q[i], chunk.k[i], chunk.v[i], chunk.g[i], chunk.beta[i]);
           for (double& value : out) value *= delta_scale(kernel_case);

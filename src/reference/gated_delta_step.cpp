@@ -11,14 +11,15 @@ namespace preflight::reference {
 
 std::vector<double> delta_step(double* state, const std::vector<double>& q, const std::vector<double>& k,
                                const std::vector<double>& v, double log_decay, double beta) {
-  std::vector<double> out(v.size(), 0.0);
+  std::vector<double> out;
+  const auto keys = static_cast<std::int64_t>(k.size());
   const double kept = std::exp(log_decay);  // of the state, by every element of it
-  for (std::size_t i = 0; i < v.size(); ++i) {
-    double* row = state + i * k.size();
-    double seen = 0.0;
-    for (std::size_t d = 0; d < k.size(); ++d) seen += (row[d] *= kept) * k[d];
-    const double delta = beta * (v[i] - seen);
-    for (std::size_t d = 0; d < k.size(); ++d) out[i] += (row[d] += delta * k[d]) * q[d];
+  double* row = state;
+  for (const double value : v) {
+    scale(row, kept, keys);
+    add_scaled(row, beta * (value - dot(row, k.data(), keys)), k.data(), keys);
+    out.push_back(dot(row, q.data(), keys));
+    row += keys;
   }
   return out;
 }

@@ -35,6 +35,16 @@ struct AddScaled {
   }
 };
 
+struct Scale {
+  PREFLIGHT_IN_VECTORS static void run(double* row, double factor, std::size_t n) {
+    std::size_t i = 0;
+    for (; i + kVectorBlock <= n; i += kVectorBlock) {
+      for (std::size_t k = 0; k < kVectorBlock; ++k) row[i + k] *= factor;
+    }
+    for (; i < n; ++i) row[i] *= factor;
+  }
+};
+
 // bf16 is the upper half of a float.
 struct ReadBf16 {
   PREFLIGHT_IN_VECTORS static double number(std::uint16_t bits) {
@@ -74,6 +84,11 @@ double dot(const double* a, const double* b, std::int64_t n) {
 void add_scaled(double* sum, double factor, const double* row, std::int64_t n) {
   static const auto add = widest<AddScaled, void, double*, double, const double*, std::size_t>();
   add(sum, factor, row, static_cast<std::size_t>(n));
+}
+
+void scale(double* row, double factor, std::int64_t n) {
+  static const auto multiply = widest<Scale, void, double*, double, std::size_t>();
+  multiply(row, factor, static_cast<std::size_t>(n));
 }
 
 }  // namespace preflight::reference

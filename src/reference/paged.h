@@ -1,4 +1,5 @@
-// What the attention references share: reading the paged cache, a dot product, a two-pass softmax. All in double.
+// What the attention references share: reading the paged cache, a two-pass softmax; and the products of rows that those
+// of the gated delta rule are made of, too. All in double.
 #pragma once
 
 #include <cmath>
@@ -35,6 +36,9 @@ double dot(const double* a, const double* b, std::int64_t n);
 
 // sum += factor * row.
 void add_scaled(double* sum, double factor, const double* row, std::int64_t n);
+
+// row *= factor.
+void scale(double* row, double factor, std::int64_t n);
 
 // Sum of the squares, without what is no number: of such an output only its kind is compared.
 inline double finite_square(const std::vector<double>& row, std::int64_t n) {
