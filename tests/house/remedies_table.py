@@ -21,9 +21,19 @@ def rows_of(text):
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
+def builds_in(text):
+    """{release: the build that counted it}, as the page tells."""
+    told = re.search(r"^Counted: (.*)\.$", text, re.M)
+    parts = [part.partition(" by ") for part in told[1].split("; ")] if told else []
+    return {release: build for releases, _, build in parts for release in releases.split(", ")}
+
+
 def form_faults(text, releases):
     """What differs from what remedies.markdown writes over those releases, but for the numbers."""
-    frame = remedies.markdown({release: {} for release in releases}).splitlines()
+    builds = builds_in(text)
+    if set(builds) != set(releases) or not all(builds.values()):
+        return ["the page does not say which build counted which release"]
+    frame = remedies.markdown({release: {} for release in releases}, builds).splitlines()
     lines = [line for line in text.splitlines() if not line.startswith("| ") or line == frame[-3]]
     faults = [f"the page has {line!r} for {wanted!r}" for line, wanted in zip(lines, frame[:-1]) if line != wanted]
     cells = {len(row) for row in rows_of(text)}
@@ -54,7 +64,11 @@ def main():
     known = {r["rule"] for r in json.loads(subprocess.run([sys.argv[2], "rules", "--format", "json"], capture_output=True, text=True, check=True).stdout)}
     count = collections.Counter
     made = remedies.markdown({"0.5.1": {("PG001", "option"): count(holds=2, uncovers=1), ("PG001", "release"): count(holds=1)},
-                              "0.5.2": {("PG002", "option"): count(holds=1, lessens=4, fails=1)}})
+                              "0.5.2": {("PG002", "option"): count(holds=1, lessens=4, fails=1)}},
+                             {"0.5.1": "one build", "0.5.2": "another"})
+    assert "\nCounted: 0.5.1 by one build; 0.5.2 by another.\n" in made, made
+    assert form_faults(made.replace("; 0.5.2 by another", ""), ["0.5.1", "0.5.2"])
+    assert form_faults(made.replace("by another", "by "), ["0.5.1", "0.5.2"])
     assert rows_of(made)[1:] == [["PG001", "4", "3", "1", "0", "0", "4/4", ""], ["PG002", "6", "1", "0", "4", "1", "", "5/6"],
                                  ["all", "10", "4", "1", "4", "1", "4/4", "5/6"]], made
     assert faults_of(made, known) == ["PG002: 1 remedies fail"], faults_of(made, known)

@@ -13,6 +13,7 @@ import collections
 import gzip
 import json
 import pathlib
+import subprocess
 import sys
 import tempfile
 
@@ -107,7 +108,9 @@ def main():
         remedies.print_table(tables[release], none)
         print("".join(f"    {e}\n" for e in examples[:5]), end="", flush=True)
     if table:
-        table.write_text(remedies.markdown(tables))
+        head = subprocess.run(["git", "-C", str(remedies.SOURCE), "rev-parse", "--short", "HEAD"],
+                              capture_output=True, text=True, check=True).stdout.strip()
+        table.write_text(remedies.markdown(tables, dict.fromkeys(tables, f"the build of {head}")))
 
 
 if __name__ == "__main__":

@@ -250,13 +250,21 @@ def cells(count):
     return [applied, count["holds"], count["uncovers"], count["lessens"], count["fails"]]
 
 
-def markdown(tables):
-    """{release: counts} as a table: a row a rule, and a last one for all of them."""
+def counted_by(builds):
+    """{release: build} as a sentence: which build counted which releases."""
+    of = collections.defaultdict(list)
+    for release, build in builds.items():
+        of[build].append(release)
+    return "Counted: " + "; ".join(f"{', '.join(releases)} by {build}" for build, releases in of.items()) + ".\n"
+
+
+def markdown(tables, builds):
+    """{release: counts} as a table: a row a rule, and a last one for all of them; {release: which build counted it}."""
     releases = list(tables)
     per = {release: by_rule(counts) for release, counts in tables.items()}
     rows = {rule: [per[r].get(rule, collections.Counter()) for r in releases] for rule in sorted({x for p in per.values() for x in p})}
     rows["all"] = [sum(column, collections.Counter()) for column in zip(*rows.values())] or [collections.Counter() for _ in releases]
-    out = [INTRO, "| rule | " + " | ".join((*COLUMNS, *releases)) + " |", "|---" * (1 + len(COLUMNS) + len(releases)) + "|"]
+    out = [INTRO, counted_by(builds), "| rule | " + " | ".join((*COLUMNS, *releases)) + " |", "|---" * (1 + len(COLUMNS) + len(releases)) + "|"]
     for rule, counts in rows.items():
         total = sum(counts, collections.Counter())
         shares = [f"{sum(c.values()) - c['fails']}/{sum(c.values())}" if c else "" for c in counts]
