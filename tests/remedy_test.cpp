@@ -456,6 +456,17 @@ TEST(RemediesTold, NameNoReleaseWhereTheStepsAloneMend) {
             "drop --speculative-algorithm");
 }
 
+// A release that does not know the model, or the launch's options, has got nowhere.
+TEST(RemediesTold, NameNoReleaseThatRefusesEarlier) {
+  const TemporaryDirectory dir;
+  dir.file("config.json", R"({"model_type": "mimo_v2_flash", "architectures": ["MiMoV2FlashForCausalLM"],
+    "hidden_size": 4096, "intermediate_size": 16384, "num_hidden_layers": 2, "num_attention_heads": 64,
+    "num_key_value_heads": 4, "head_dim": 192, "vocab_size": 152576, "max_position_embeddings": 131072,
+    "layer_types": ["full_attention", "sliding_attention"], "torch_dtype": "bfloat16"})");
+  const std::string told = fix_told("RF001", {"--sglang-version", "0.5.22"}, {"--model-path", dir.path()});
+  EXPECT_EQ(told, "the model's files as their authors publish them, where they were changed");
+}
+
 TEST(RemediesTold, KeepThePrefixCacheOfAHybridWhereItCanBe) {
   const std::vector<std::string> card = {"--device-profile", "b60", "--device-count", "2"};
   const auto told = [&](const char* release, const std::vector<std::string>& more) {

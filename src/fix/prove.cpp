@@ -507,13 +507,21 @@ class Prover {
     });
   }
 
+  // Whether what another release refuses is met before the finding is: it has not got past it. The parser is first,
+  // then the type of the model.
+  static bool is_a_step_back(const Diagnostic& error, const Diagnostic& finding) {
+    const auto is_parsers = [](const Diagnostic& d) { return d.rule.starts_with("US"); };
+    return error.rule == "RF016" || (is_parsers(error) && !is_parsers(finding));
+  }
+
   // Later ones first, the nearest of either side before all others. `past`: one that gets to the next refusal.
   std::optional<Remedy> other_release(const Diagnostic& finding, std::optional<Remedy>& past) {
     for (const auto& [release, seen] : in_other_releases()) {
       if (is_in(finding, seen.findings)) continue;
       Remedy remedy{.release = release};
       if (const Diagnostic* error = added_error(seen)) {
-        if (is_refusal(finding) && !past) past = as_first_step(std::move(remedy), error->rule);
+        const bool is_step = is_refusal(finding) && !is_a_step_back(*error, finding);
+        if (is_step && !past) past = as_first_step(std::move(remedy), error->rule);
         continue;
       }
       if (const std::vector<std::string> brought = rules_of(added(seen, remedy)); !brought.empty())
