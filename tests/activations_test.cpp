@@ -48,6 +48,12 @@ TEST(Activations, LittleRoomIsWarnedOfOnlyWhereAChunkHasNone) {
   const CheckResult some = check(b60(v0_5(23), "qwen3-0.6b", "--device xpu --mem-fraction-static 0.94"));
   ASSERT_NE(finding(some, "PL007"), nullptr);
   EXPECT_EQ(finding(some, "PL007")->severity, Severity::kInfo);
+  EXPECT_THAT(finding(some, "PL007")->message, ::testing::HasSubstr("where SGLang's own fraction leaves 8.5"));
+  // A reserve that no card of that size has: no fraction leaves it.
+  const CheckResult large =
+      check(b60(v0_5(23), "qwen3-0.6b", "--device xpu --mem-fraction-static 0.94 --chunked-prefill-size 16384"));
+  ASSERT_NE(finding(large, "PL007"), nullptr);
+  EXPECT_THAT(finding(large, "PL007")->message, ::testing::HasSubstr("is more than the card has"));
   // Nothing is said about a launch whose model is not known: its resolution ended before.
   Launch unknown = b60(v0_5(23), "qwen3-8b", "--device xpu --mem-fraction-static 0.98");
   unknown.model = nullptr;

@@ -48,7 +48,9 @@ TEST(RulesOfDevices, VisionFollowsTheVariableAsTheReleaseReadsIt) {
   const auto told = [&](const char* value) {
     return message_of("VI001", v0_5(16), "qwen3-vl-8b-instruct", "--device xpu", a770, {{"SGLANG_USE_SGL_XPU", value}});
   };
-  EXPECT_NE(told("1"), "");
+  EXPECT_THAT(told("1"), HasSubstr("xpu_attn (the default beside SGLANG_USE_SGL_XPU) is built for"));
+  EXPECT_THAT(message_of("VI001", v0_5(19), "qwen3-vl-8b-instruct", "--device xpu", a770),
+              HasSubstr("xpu_attn (the default) is built for"));
   EXPECT_EQ(told("on"), "");
   EXPECT_EQ(told("0"), "");
 }

@@ -390,10 +390,12 @@ std::optional<Finding> little_outside_budget(const LaunchFacts& f) {
   const double left = device * (1 - *fraction);
   const double reserve = plan::activation_reserve_gib(f.launch());
   if (left >= reserve) return std::nullopt;
-  Finding finding{.message = fmt::format("{:.1f} GiB of {:.1f} are left outside the static budget, where SGLang's own "
-                                         "fraction {} {:.1f}",
-                                         left, device, reserve < device ? "leaves" : "would leave as much as", reserve),
-                  .severity = Severity::kInfo};
+  const std::string own =
+      reserve < device ? fmt::format("where SGLang's own fraction leaves {:.1f}", reserve)
+                       : fmt::format("and what SGLang reserves by itself, {:.1f}, is more than the card has", reserve);
+  Finding finding{
+      .message = fmt::format("{:.1f} GiB of {:.1f} are left outside the static budget, {}", left, device, own),
+      .severity = Severity::kInfo};
   const auto chunk = plan::prefill_activations(f);
   if (!chunk) return finding;
   const double activations = static_cast<double>(chunk->bytes) / kGib;

@@ -27,9 +27,11 @@ bool tower_runs(const LaunchFacts& f) { return tower_is_built(f) && !f.on(Field:
 
 std::optional<Finding> device_without_varlen(const LaunchFacts& f) {
   if (!tower_runs(f) || f.vision_backend() != "xpu_attn" || f.is_battlemage_or_later()) return std::nullopt;
-  return Finding{.message = fmt::format("vision attention {} is built for Battlemage and later, not for {}",
-                                        f.given(Field::mm_attention_backend) ? "xpu_attn" : "xpu_attn (the default)",
-                                        f.device().name)};
+  const std::string_view chosen = f.given(Field::mm_attention_backend) ? ""
+                                  : f.since(19)                        ? " (the default)"
+                                                                       : " (the default beside SGLANG_USE_SGL_XPU)";
+  return Finding{.message = fmt::format("vision attention xpu_attn{} is built for Battlemage and later, not for {}",
+                                        chosen, f.device().name)};
 }
 
 std::optional<Finding> foreign_vision_backend(const LaunchFacts& f) {
@@ -87,7 +89,9 @@ const Rule kRules[] = {
      .refs = {"R-22"},
      .field = Field::mm_attention_backend,
      .summary = "vision attention of the XPU kernel package on a device it is not built for",
-     .why = "NotImplementedError with the first image. It is the default from 0.5.19.",
+     .why = "NotImplementedError with the first image. It is the default from 0.5.19, and before where "
+            "SGLANG_USE_SGL_XPU is "
+            "set.",
      .remedies = {give("--mm-attention-backend", "triton_attn"), remedy::on_another_card()},
      .source = "sglang/srt/layers/attention/vision.py; sgl-kernel-xpu python/sgl_kernel/flash_attn.py",
      .device = "xpu",
