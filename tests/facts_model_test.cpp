@@ -189,6 +189,11 @@ TEST(ModelFacts, RefuseWhatPythonCannotRead) {
        "StrictDataclassClassValidationError parse"},
       {R"({"model_type":"bert","architectures":["BertModel"],"rope_parameters":"yarn"})", kNew, "AttributeError parse"},
       {R"({"model_type":"bert","architectures":["BertModel"],"rope_parameters":5})", v0_5(21), "AttributeError parse"},
+      // the old name of rotary parameters sets the new one, where the class does not take it up itself
+      {R"({"model_type":"cohere_compass_text","architectures":["X"],"rope_scaling":5})", kNew,
+       "StrictDataclassFieldValidationError parse"},
+      {R"({"model_type":"laguna","architectures":["LagunaForCausalLM"],"rope_scaling":"yarn"})", kNew,
+       "StrictDataclassFieldValidationError parse"},
       // a text in the place of a list is a list of letters
       {R"({"model_type":"llama","architectures":"LlamaForCausalLM"})", kNew, ""},
       // no architectures: SGLang reads the first one

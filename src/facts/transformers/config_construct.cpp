@@ -227,6 +227,8 @@ void set_checked(const HfConfigPtr& config, const std::string& name, Attribute v
   }
   const ConfigClass* strict = strict_class(config->config_class());
   const Value* type = strict == nullptr ? nullptr : strict->checks.find(name);
+  // A property whose setter sets the declared name.
+  if (type == nullptr && strict != nullptr && name == "rope_scaling") type = strict->checks.find("rope_parameters");
   const auto* plain = std::get_if<Value>(&value);
   if (type != nullptr && !(plain != nullptr ? matches(*plain, *type) : matches(*std::get<HfConfigPtr>(value), *type))) {
     rule_error("StrictDataclassFieldValidationError", function,
