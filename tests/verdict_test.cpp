@@ -404,8 +404,8 @@ TEST(Tolerance, IsWhatItsDerivationSays) {
   EXPECT_NEAR(attention_tolerance(DType::kF16, 10.0).rel_rms, 6e-4 + 160.0 * kFp32Rounding, 1e-12);
   EXPECT_NEAR(attention_tolerance(DType::kF32, 10.0).rel_rms, 1e-5 + 160.0 * kFp32Rounding, 1e-12);
   EXPECT_EQ(attention_tolerance(DType::kF32, 10.0).cosine, 5e-6);
-  EXPECT_NEAR(attention_tolerance(DType::kBf16, 10.0).bias, 4e-3 / 3.0 + 160.0 * kFp32Rounding, 1e-12);
-  EXPECT_NEAR(delta_tolerance(DType::kF16, 64).bias, 2e-4 + 256.0 * kFp32Rounding, 1e-12);
+  EXPECT_NEAR(attention_tolerance(DType::kBf16, 10.0).bias, 4e-3 / 10.0 + 160.0 * kFp32Rounding, 1e-12);
+  EXPECT_NEAR(delta_tolerance(DType::kF16, 64).bias, 6e-5 + 256.0 * kFp32Rounding, 1e-12);
   EXPECT_LT(attention_tolerance(DType::kF32, 10.0).bias, 0.0);
   EXPECT_NEAR(lse_tolerance(100.0).abs, 1e-6 + 1600.0 * kFp32Rounding, 1e-12);
   EXPECT_NEAR(lse_tolerance(100.0).rel, 1.2222290039e-4, 1e-12);

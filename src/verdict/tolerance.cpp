@@ -16,8 +16,8 @@
 //   cut off is always off the same way, by half of the step between two numbers in the mean, 2.7e-3 of a value in bf16
 //   and 3.4e-4 in fp16: less than the worst single row may be off, so that nothing else would show it. The way is
 //   towards zero, or down where bits of a negative number are cut off as its complement has them: both are measured.
-//   Allowed is a third of the rounding, and for few rows more: a matrix engine rounds weights to the type, too, which a
-//   row has in common.
+//   Allowed is a tenth of the rounding, and for few rows more: a matrix engine rounds weights to the type, too, which a
+//   row has in common. Of thirty rows and more, what is cut off is three times that.
 // Log-sum-exp (fp32): FlashMLA accepts abs 1e-6 or rel 8.01/65536. A score error of 16 * 2^-24 * S moves it as much.
 // Gated delta rule: a step S -> e^g S (I - beta k k^T) + beta v k^T never enlarges an error that the state carries.
 //   The decay is at most 1, |k| = 1, beta in [0, 2], so the eigenvalue along k is in [-1, 1]. It adds one error, of a
@@ -45,7 +45,7 @@ double delta_error(std::int64_t steps) {
 
 // Of values that are rounded to 16 bits; in fp32 what drivers' functions leave is as large as a rounding.
 double bias_of(DType out, double rounding, double scores) {
-  return out == DType::kBf16 || out == DType::kF16 ? rounding / 3.0 + scores : -1.0;
+  return out == DType::kBf16 || out == DType::kF16 ? rounding / 10.0 + scores : -1.0;
 }
 
 double rounding(DType out) {
