@@ -345,6 +345,18 @@ TEST(Judge, OfFewRowsTheMeanMayBeOffByMore) {
   }
 }
 
+// Below 0 it is not judged; 0 allows what few rows may be off and no more.
+TEST(Judge, AMeanThatMayNotBeOffIsJudged) {
+  Tensor got("out", DType::kF32, {16, 8});
+  std::vector<double> want;
+  for (std::int64_t i = 0; i < got.count(); ++i) {
+    want.push_back(1.0 + static_cast<double>(i));
+    got.set(i, want.back() * 1.004);
+  }
+  EXPECT_EQ(judge_output(got, want, {.rel_rms = 0.02, .bias = 0.0}).word, VerdictWord::kFail);
+  EXPECT_EQ(judge_output(got, want, {.rel_rms = 0.02, .bias = -1.0}).word, VerdictWord::kPass);
+}
+
 TEST(Judge, ANumberThatIsNoneLeavesTheLargestDifferenceOfTheOthers) {
   Tensor got("out", DType::kF32, {4});
   for (const auto& [i, value] : {std::pair(0, 1.0), {1, kNan}, {2, 1.5}, {3, kInf}}) got.set(i, value);
