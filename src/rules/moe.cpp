@@ -244,7 +244,7 @@ std::optional<Finding> rebalancing(const LaunchFacts& f) {
                  .remedies = {to_drop("--eplb-min-rebalancing-utilization-threshold")}};
 }
 
-// What 0.5.23 asks of a launch that keeps experts in host memory.
+// What fetches weights from other ranks is written for CUDA.
 std::optional<Finding> weights_between_ranks(const LaunchFacts& f) {
   if (f.integer(Field::dwdp_size, 1) <= 1) return std::nullopt;
   return Finding{.message = fmt::format("--dwdp-size {} moves the experts' weights between ranks with CUDA's driver",
@@ -252,6 +252,7 @@ std::optional<Finding> weights_between_ranks(const LaunchFacts& f) {
                  .severity = f.since(22) ? Severity::kWarning : Severity::kError};
 }
 
+// What 0.5.23 asks of a launch that keeps experts in host memory.
 std::optional<Finding> experts_in_pages(const LaunchFacts& f) {
   if (!f.on(Field::enable_paged_experts) || !has_experts(f.model())) return std::nullopt;
   const auto finding = [](std::string message, Field field, Remedy remedy) {
