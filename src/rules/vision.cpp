@@ -90,8 +90,7 @@ const Rule kRules[] = {
      .field = Field::mm_attention_backend,
      .summary = "vision attention of the XPU kernel package on a device it is not built for",
      .why = "NotImplementedError with the first image. It is the default from 0.5.19, and before where "
-            "SGLANG_USE_SGL_XPU is "
-            "set.",
+            "SGLANG_USE_SGL_XPU is set.",
      .remedies = {give("--mm-attention-backend", "triton_attn"), remedy::on_another_card()},
      .source = "sglang/srt/layers/attention/vision.py; sgl-kernel-xpu python/sgl_kernel/flash_attn.py",
      .device = "xpu",
