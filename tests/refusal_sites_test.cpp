@@ -75,6 +75,8 @@ TEST(RefusalSites, TellRulesOfOneFunctionApartByItsWords) {
       {"ValueError", "handle_mamba_radix_cache", "extra_buffer needs mamba state", RF::kOther},
       {"AssertionError", "_lazy_init", "Torch not compiled with CUDA enabled", RF::kSparseOnCudaOnly},
       {"ValueError", "parse", "Unrecognized model in auto.", RF::kOther},
+      {"OSError", "load_pointer_head", "Repo id must use alphanumeric chars, '-', '_' or '.'.", RF::kNoSuchModel},
+      {"OSError", "load_pointer_head", "We couldn't connect to the hub.", RF::kOther},
   };
   for (const Row& row : rows) {
     EXPECT_EQ(id_of(resolve::rule_of_refusal(row.exception, row.function, row.message)), id_of(row.rule))

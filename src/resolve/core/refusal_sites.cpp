@@ -49,6 +49,7 @@ constexpr RefusalSite kSites[] = {
     {RF::kSparseOnCudaOnly, "AssertionError", "no_cuda", "not compiled with CUDA"},
     {RF::kSparseOnCudaOnly, "AssertionError", "_lazy_init", "not compiled with CUDA"},
     {RF::kNoSuchModel, "ValueError", "create_remote_connector", "Invalid connector type"},
+    {RF::kNoSuchModel, "OSError", "load_pointer_head", "Repo id must"},
 };
 
 constexpr std::string_view bare_name(std::string_view function) {

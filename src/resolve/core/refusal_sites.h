@@ -2,7 +2,8 @@
 //
 // Our steps name the rule where they refuse (Resolution::refuse). Whoever has upstream's own words instead (an answer
 // of the real resolver, a traceback somebody pasted) finds the rule here. Messages differ between releases; the words
-// chosen stand in all of them. Tested by tests/refusal_sites_test.cpp; checked against every recorded refusal.
+// chosen stand in all of them. Tested by tests/refusal_sites_test.cpp; tests/parity/refusal_rules.py
+// compares both with what releases refused.
 #pragma once
 
 #include <span>
