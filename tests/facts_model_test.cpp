@@ -11,6 +11,7 @@
 #include "src/facts/transformers/config_classes.h"
 #include "src/facts/transformers/config_tables.h"
 #include "tests/support/paths.h"
+#include "tests/support/release_ranges.h"
 #include "tests/support/run_tool.h"
 
 namespace preflight::facts {
@@ -244,7 +245,7 @@ TEST(ModelFacts, ASecondClassIsTriedIn0511Alone) {
   constexpr std::string_view kNoFactor =
       R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"rope_scaling":{"rope_type":"yarn"}})";
   for (const int patch : {11, 12}) {
-    const auto outcome = outcome_of(kNoFactor, v0_5(patch));
+    const auto outcome = outcome_of(kNoFactor, testing::newest_of(patch));
     EXPECT_EQ(refusal_of(outcome), "KeyError patched") << patch;
     EXPECT_EQ(log_of(outcome), patch == 11 ? "get_config " : "") << patch;
   }

@@ -8,6 +8,7 @@
 #include "src/resolve/parallel/moe.h"
 #include "src/resolve/parallel/parallel.h"
 #include "tests/support/midway.h"
+#include "tests/support/release_ranges.h"
 
 namespace preflight::resolve {
 namespace {
@@ -51,7 +52,7 @@ ModelFacts glm() {
 // Its sequence collectives have sizes that depend on the batch in 0.5.22, and not since.
 TEST(Parallel, ASharedContextGroupTakesGlmsPrefillGraphIn0522Only) {
   for (const int patch : {22, 23}) {
-    Midway m(v0_5(patch));
+    Midway m(preflight::testing::newest_of(patch));
     m.facts(glm()).set(Field::tp_size, 2).set(Field::attn_cp_size, 2).set(Field::enable_prefill_cp, true);
     m.set(Field::cp_strategy, "interleave");
     m.run(handle_context_parallelism);
@@ -76,7 +77,7 @@ TEST(Parallel, ASharedContextGroupDraftsWithTheModelsOwnLayers) {
 TEST(Parallel, ScalingTakesWholeReplicasSince0523) {
   for (const int patch : {22, 23}) {
     for (const int groups : {2, 4}) {
-      Midway m(v0_5(patch));
+      Midway m(preflight::testing::newest_of(patch));
       m.architecture("Qwen3MoeForCausalLM").set(Field::tp_size, 4).set(Field::ep_size, 4).set(Field::max_ep_size, 8);
       m.set(Field::attn_dp_size, groups).set(Field::moe_dense_tp_size, 1).set(Field::enable_dp_lm_head, true);
       m.set(Field::elastic_ep_backend, "mooncake").set(Field::moe_a2a_backend, "nixl");

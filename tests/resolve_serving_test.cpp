@@ -13,6 +13,7 @@
 #include "src/resolve/core/validation.h"
 #include "tests/support/step_run.h"
 #include "tests/support/paths.h"
+#include "tests/support/release_ranges.h"
 
 namespace preflight::resolve::testing {
 namespace {
@@ -248,7 +249,7 @@ TEST(Serving, CudaFeatureTransportIsRefusedUnlessItIsIdle) {
 TEST(Serving, TheFeatureTransportReadsTheModelSince0518) {
   for (const int patch : {17, 18}) {
     for (const bool encoder_only : {false, true}) {
-      StepRun run(v0_5(patch), {{Field::encoder_only, encoder_only}});
+      StepRun run(preflight::testing::newest_of(patch), {{Field::encoder_only, encoder_only}});
       run.launch.model = nullptr;  // and NoModels has none
       EXPECT_EQ(run.run({handle_environment_variables}), patch == 17 || encoder_only) << patch << encoder_only;
     }

@@ -4,6 +4,7 @@
 #include "src/resolve/speculative/speculative.h"
 #include "src/resolve/speculative/speculative_detail.h"
 #include "tests/support/midway.h"
+#include "tests/support/release_ranges.h"
 
 namespace preflight::resolve {
 namespace {
@@ -327,7 +328,7 @@ TEST(Adaptive, TheWidestDraftCountsForBuffers) {
 
 TEST(Adaptive, DraftsBeyondTheWidestAreRefusedSince0519) {
   for (const int patch : {18, 19}) {
-    Midway m = eagle(v0_5(patch));
+    Midway m = eagle(preflight::testing::newest_of(patch));
     m.set(Field::speculative_adaptive, true).set(Field::speculative_num_draft_tokens, 9);
     EXPECT_EQ(m.run([](Resolution& r) { max_speculative_num_draft_tokens(r); }),
               patch == 18 ? "ok" : "ValueError in max_speculative_num_draft_tokens");
@@ -432,7 +433,7 @@ TEST(Dflash, DraftsWithABackendItKnows) {
 // 0.5.16 to 0.5.19 keep it from XPU; before, nobody asked for the device.
 TEST(Dflash, IsOpenToXpuByRelease) {
   for (const int patch : {13, 15, 16, 19, 20, 23}) {
-    Midway m = drafting(v0_5(patch), "DFLASH", kDflashDraft);
+    Midway m = drafting(preflight::testing::newest_of(patch), "DFLASH", kDflashDraft);
     const bool refused = patch >= 16 && patch < 20;
     EXPECT_EQ(m.run(handle_speculative_decoding), refused ? "ValueError in _handle_dflash" : "ok") << patch;
   }
@@ -440,7 +441,7 @@ TEST(Dflash, IsOpenToXpuByRelease) {
 
 TEST(Dflash, DoesNotDividePrefillAttention) {
   for (const int patch : {15, 20, 22, 23}) {
-    Midway m = drafting(v0_5(patch), "DFLASH", kDflashDraft);
+    Midway m = drafting(preflight::testing::newest_of(patch), "DFLASH", kDflashDraft);
     m.set(patch < 22 ? Field::enable_dp_attention : Field::attn_dp_size, patch < 22 ? Value(true) : Value(2));
     EXPECT_EQ(m.run(handle_speculative_decoding), "ValueError in _handle_dflash") << patch;
   }

@@ -13,6 +13,7 @@
 #include "src/resolve/serving/uuid5.h"
 #include "src/resolve/core/validation.h"
 #include "src/resolve/serving/watermark.h"
+#include "tests/support/release_ranges.h"
 #include "tests/support/step_run.h"
 
 namespace preflight::resolve::testing {
@@ -161,7 +162,7 @@ TEST(Lora, PathsBecomeReferences) {
 // 0.5.11 draws the id anew in every launch, so that nothing can be said of it.
 TEST(Lora, IdsAreTheSameInEveryLaunchSince0512) {
   for (const int patch : {11, 12}) {
-    StepRun run(v0_5(patch), resolved({{Field::lora_paths, Value::list({"a=/p/a"})}}));
+    StepRun run(preflight::testing::newest_of(patch), resolved({{Field::lora_paths, Value::list({"a=/p/a"})}}));
     run.run({check_lora_server_args});
     const auto& refs = run[Field::lora_paths].as_list();
     ASSERT_EQ(refs.size(), 1U) << patch;
