@@ -260,6 +260,22 @@ TEST(ModelFacts, ARefusalOfTheClassNamesWhatItLookedAt) {
   EXPECT_EQ(refusal->message, "the configuration class refuses mamba_n_heads");
 }
 
+// nano_nemotron_vl.py makes an object of what tells of the sounds.
+TEST(ModelFacts, ASoundTowerIsHeardOf) {
+  const std::string model =
+      R"({"model_type":"NemotronH_Nano_VL_V2","architectures":["NemotronH_Nano_VL_V2"],
+          "vision_config":{"patch_size":16,"image_size":512},
+          "llm_config":{"model_type":"nemotron_h","hybrid_override_pattern":"M*-","num_hidden_layers":3})";
+  for (const Release release : {kOld, kNew}) {
+    const auto hears = [&](const std::string& more) {
+      const auto facts = facts_of(outcome_of(model + more + "}", release));
+      return facts == nullptr ? "refused" : facts->is_audio_understandable ? "hears" : "does not";
+    };
+    EXPECT_STREQ(hears(R"(,"sound_config":{"hidden_size":8})"), "hears");
+    EXPECT_STREQ(hears(""), "does not");
+  }
+}
+
 // More layers than any model has are told as the file has them, also where no integer holds them.
 TEST(ModelFacts, LayersBeyondTheLimitStandAsTheyWereWritten) {
   for (const std::string layers : {"1025", "1000000000000000000000000000000"}) {
