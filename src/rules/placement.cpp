@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "src/facts/device_profiles.h"
+#include "src/facts/has_class.h"
 #include "src/facts/kinds.h"
 #include "src/plan/activations.h"
 #include "src/plan/memory_sheet.h"
@@ -408,24 +409,37 @@ std::optional<Finding> little_outside_budget(const LaunchFacts& f) {
   return finding;
 }
 
-// Heads of an encoder that is cut over all ranks, beside the language model's own; 0: none that is known to be.
-// Voxtral's class raises AssertionError in ensure_divisibility: recorded of 0.5.23, and cut alike since 0.5.11.
-std::int64_t encoder_heads(const LaunchFacts& f) {
-  if (!f.model().has_architecture("VoxtralForConditionalGeneration")) return 0;
-  const Value audio = f.model().root("audio_config");
-  if (!audio.is_dict()) return 0;
+// Heads of an audio encoder beside the language model's own, and the ranks that share them: Voxtral's class cuts them
+// over all, that of Qwen3-Omni and Qwen3-ASR over attention's. AssertionError in ensure_divisibility: recorded of
+// 0.5.23, and cut alike since 0.5.11.
+struct EncoderHeads {
+  std::int64_t count = 0;  // 0: none that is known to be cut
+  std::int64_t ranks = 1;
+};
+
+EncoderHeads encoder_heads(const LaunchFacts& f) {
+  const bool of_thinker =
+      has_class(f.model(), {"Qwen3OmniMoeForConditionalGeneration", "Qwen3ASRForConditionalGeneration"});
+  if (!of_thinker && !f.model().has_architecture("VoxtralForConditionalGeneration")) return {};
+  const Value thinker = f.model().root("thinker_config");
+  const Value* inner = thinker.is_dict() ? thinker.find("audio_config") : nullptr;
+  const Value audio = !of_thinker ? f.model().root("audio_config") : inner != nullptr ? *inner : Value();
+  if (!audio.is_dict()) return {};
   for (const char* key : {"encoder_attention_heads", "num_attention_heads"}) {
-    if (const Value* heads = audio.find(key); heads != nullptr && heads->is_int()) return heads->as_int();
+    if (const Value* heads = audio.find(key); heads != nullptr && heads->is_int()) {
+      return {heads->as_int(), of_thinker ? f.attention_tp() : f.tp()};
+    }
   }
-  return 0;
+  return {};
 }
 
 std::optional<Finding> query_heads(const LaunchFacts& f) {
   const std::int64_t heads = f.model().num_attention_heads;
-  if (const std::int64_t encoder = encoder_heads(f); encoder > 0 && encoder % f.tp() != 0) {
-    const auto fits = [&](std::int64_t tp) { return encoder % tp == 0 && heads % tp == 0; };
-    return Finding{.message = fmt::format("{} heads of the audio encoder do not divide by {}", encoder, where_tp(f)),
-                   .remedies = {to_give("--tp-size", widths(f, fits))}};
+  if (const EncoderHeads encoder = encoder_heads(f); encoder.count > 0 && encoder.count % encoder.ranks != 0) {
+    const auto fits = [&](std::int64_t tp) { return encoder.count % tp == 0 && heads % tp == 0; };
+    return Finding{
+        .message = fmt::format("{} heads of the audio encoder do not divide by {}", encoder.count, where_tp(f)),
+        .remedies = {to_give("--tp-size", widths(f, fits))}};
   }
   if (heads <= 0 || heads % attention_ranks(f) == 0) return std::nullopt;
   return Finding{.message = fmt::format("{} attention heads do not divide by {}", heads, where_tp(f)),
