@@ -252,6 +252,11 @@ const Row kRows[] = {
        m.hf_config = m.hf_config.with("vision_config", Value::dict({{"hidden_size", 1408}, {"num_heads", 16}}));
      }},
     {"SA003", 23, 0, "qwen3-0.6b", "--device xpu", nothing},
+    {"MC035", 22, 0, "qwen3-0.6b", kPlain,
+     [](Launch&, ModelFacts& m) {
+       m.architectures = {"MiMoV2FlashForCausalLM"};
+       m.hf_config = m.hf_config.with("rope_parameters", Value::dict({{"full_attention", Value::dict({})}}));
+     }},
     {"MC015", 16, 15, "qwen3-8b", kPlain,
      [](Launch&, ModelFacts& m) { m.architectures = {"InklingForConditionalGeneration"}; }},
     {"SA004", 19, 20, "qwen3-0.6b", "--device xpu",
@@ -459,6 +464,15 @@ Edit dual_chunks_of(const char* name) {
   return [=](Launch&, ModelFacts& m) {
     m.architectures = {name};
     m.hf_config = m.hf_config.with("dual_chunk_attention_config", Value::dict({{"chunk_size", 8192}}));
+  };
+}
+
+const Value kByKind = Value::dict({{"full_attention", Value::dict({{"rope_type", "default"}})},
+                                   {"sliding_attention", Value::dict({{"rope_type", "default"}})}});
+Edit rotary_of(const char* name, const Value& parameters) {
+  return [=](Launch&, ModelFacts& m) {
+    m.architectures = {name};
+    m.hf_config = m.hf_config.with("rope_parameters", parameters);
   };
 }
 
@@ -707,6 +721,21 @@ const Bound kBounds[] = {
     {"MC012", 23, false, "qwen3-0.6b", kXpu,
      all({by_transformers("BertForMaskedLM", "bert"),
           [](Launch&, ModelFacts& m) { m.hf_config = m.hf_config.with("is_decoder", true); }})},
+    // recorded of 0.5.23: TypeError in _get_live_rope_cache_entry
+    {"MC035", 23, true, "qwen3-0.6b", kPlain, rotary_of("MiMoV2FlashForCausalLM", kByKind)},
+    {"MC035", 22, true, "qwen3-0.6b", kPlain, rotary_of("MiMoV2ForCausalLM", kByKind)},
+    {"MC035", 23, false, "qwen3-0.6b", kPlain, rotary_of("Qwen3ForCausalLM", kByKind)},
+    {"MC035", 23, false, "qwen3-0.6b", kPlain,
+     rotary_of("MiMoV2FlashForCausalLM", Value::dict({{"rope_type", "default"}, {"rope_theta", 5000000.0}}))},
+    {"MC035", 23, false, "qwen3-0.6b", kPlain,
+     all({rotary_of("MiMoV2FlashForCausalLM", kByKind), field(Field::model_impl, "transformers")})},
+    {"MC035", 23, false, "qwen3-0.6b", kPlain,
+     all({rotary_of("MiMoV2FlashForCausalLM", kByKind), field(Field::trust_remote_code, true),
+          [](Launch&, ModelFacts& m) {
+            m.hf_config = m.hf_config.with("auto_map", Value::dict({{"AutoConfig", "configuration.Config"}}));
+          }})},
+    {"MC035", 23, true, "qwen3-0.6b", kPlain,
+     all({rotary_of("MiMoV2FlashForCausalLM", kByKind), field(Field::trust_remote_code, true)})},
     {"MC010", 20, true, "qwen3-0.6b", kPlain, dual_chunks_of("Qwen2ForCausalLM")},
     {"MC010", 23, true, "qwen3-0.6b", kPlain, dual_chunks_of("Qwen2MoeForCausalLM")},
     {"MC010", 23, true, "qwen3-0.6b", kPlain, dual_chunks_of("Qwen3MoeForCausalLM")},

@@ -143,6 +143,7 @@ constexpr LateMessage kTable[] = {
     {"compiled with cuda enabled", "", "", "eager_runner.py", {"DC007"}},
     {"compiled with cuda enabled", "", "", "operations_strategy.py", {"DC008"}},
     {"", "NotImplementedError", "init_new_tbo", "operations_strategy.py", {"DC008"}},
+    {"unhashable type", "TypeError", "", "factory.py", {"MC035"}},
     {"max_running_request is zero", "AssertionError", "", "", {"DC028"}},
     {"routed moe lora must pair", "ValueError", "", "", {"SA018"}},
     {"compiled with cuda enabled", "", "", "lora/moe/runner.py", {"SA018"}},

@@ -112,6 +112,24 @@ std::optional<Finding> class_of_foreign_packages(const LaunchFacts& f) {
   return finding;
 }
 
+// mimo_v2.py hands rope_scaling to the rotary embedding as it finds it, and that is kept by what it was made of. Since
+// 0.5.22 transformers has a class for the model, which tells of it by kind of layer.
+std::optional<Finding> rotary_by_kind(const LaunchFacts& f) {
+  const std::string_view name = own_architecture(f);
+  if (name != "MiMoV2FlashForCausalLM" && name != "MiMoV2ForCausalLM") return std::nullopt;
+  if (f.is(Field::model_impl, "transformers") || f.is(Field::model_impl, "mindspore")) return std::nullopt;
+  // The model's own class, where it runs, is not known here.
+  if (f.on(Field::trust_remote_code) && f.model().root("auto_map").find("AutoConfig") != nullptr) return std::nullopt;
+  const Value rope = f.model().root("rope_parameters");
+  if (!rope.is_dict() || std::ranges::none_of(rope.as_dict(), [](const auto& one) { return one.second.is_dict(); })) {
+    return std::nullopt;
+  }
+  return Finding{.message =
+                     fmt::format("{} takes rotary parameters of one kind, and the configuration has them by kind "
+                                 "of layer",
+                                 name)};
+}
+
 // Classes whose forward takes what another stage hands on, and that assert against stages nonetheless.
 constexpr std::array<std::string_view, 4> kAssertOneStage = {
     "SDARForCausalLM", "SDARMoeForCausalLM", "NanbeigeForCausalLM", "InternS2MobiusForConditionalGeneration"};
@@ -531,6 +549,16 @@ const Rule kRules[] = {
                "sglang/srt/models: minimax_m2.py, minimax_m3.py, registry.py; sgl-project/sglang#35290",
      .device = "xpu",
      .check = class_of_foreign_packages,
+     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu"}}}},
+    {.id = "MC035",
+     .field = Field::model_path,
+     .summary = "rotary parameters by kind of layer in MiMo-V2's class",
+     .why = "TypeError while the class is built: the embedding is looked up by what it is made of, and objects in "
+            "objects cannot be. The model's own configuration class, which --trust-remote-code runs, has them as the "
+            "class expects.",
+     .remedies = {give("--trust-remote-code")},
+     .source = "sglang/srt/models/mimo_v2.py, sglang/srt/layers/rotary_embedding/factory.py",
+     .check = rotary_by_kind,
      .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu"}}}},
     {.id = "MD020",
      .severity = Severity::kWarning,
