@@ -479,6 +479,52 @@ void ShellEvaluator::end_of_sh(std::size_t at) {
   if (for_sh_) state_.may_end.emplace(fmt::format("unless the script ends at line {}", line_of(at)), 0);
 }
 
+namespace {
+
+// What fails in one of these ends a shell as POSIX has it, and bash goes on.
+bool is_special_builtin(std::string_view name) {
+  constexpr auto kThose =
+      std::to_array<std::string_view>({":", ".", "break", "continue", "eval", "exec", "exit", "export", "readonly",
+                                       "return", "set", "shift", "times", "trap", "unset"});
+  return std::ranges::find(kThose, name) != kThose.end();
+}
+
+// Names of `set -o` in dash.
+bool is_option_of_sh(std::string_view name) {
+  constexpr auto kThose = std::to_array<std::string_view>(
+      {"errexit", "noglob", "ignoreeof", "interactive", "monitor", "noexec", "stdin", "xtrace", "verbose", "vi",
+       "emacs", "noclobber", "allexport", "notify", "nounset", "nolog", "debug", "pipefail", "privileged"});
+  return std::ranges::find(kThose, name) != kThose.end();
+}
+
+}  // namespace
+
+// `: < FILE` and `exec 3< FILE` of a file that may not be there.
+void ShellEvaluator::heed_missing_input(const Node& node, const ShellCommand& command) {
+  if (!for_sh_ || node.words.empty() || !is_special_builtin(written_word(node.words.front()))) return;
+  for (const Redirection& r : node.redirections) {
+    if (r.here_document >= 0 || r.op != "<") continue;
+    const ShellWord file = expand_single(r.target);
+    if (file.text.starts_with('&') || file.text.starts_with("/dev/") || file_test('e', file) == Status::kTrue) continue;
+    if (printing_ != nullptr) printing_->known = false;
+    end_of_sh(command.begin);
+  }
+}
+
+// `export 1x`, `unset 1x`, `set -o NO_OPTION`
+void ShellEvaluator::heed_bad_words(const std::vector<ShellWord>& words) {
+  const bool sets = words.front().text == "set";
+  for (std::size_t i = 1; for_sh_ && i < words.size(); ++i) {
+    const std::string& word = words[i].text;
+    if (sets && (word == "--" || word == "-")) return;
+    const bool options = sets && i > 1 && (words[i - 1].text == "-o" || words[i - 1].text == "+o");
+    const bool names = !sets && !word.starts_with('-') && words[i].unknowns.empty();
+    if ((options && words[i].unknowns.empty() && !is_option_of_sh(word)) ||
+        (names && !is_name(word.substr(0, word.find('=')))))
+      end_of_sh(words.front().begin);
+  }
+}
+
 // A file beside the script that is not there, where the script goes on without it: it is told.
 Status ShellEvaluator::source_missing(const std::vector<ShellWord>& words) {
   if (!may_be_missing_ || words.size() != 2) return Status::kUnknown;
@@ -525,6 +571,7 @@ Status ShellEvaluator::source(const std::vector<ShellWord>& words) {
     run_sourced(*text, path, words[0].begin);
     return Status::kUnknown;
   }
+  end_of_sh(words[0].begin);  // where it is not there
   const std::string name = !path.empty() ? path : words[1].unknowns.empty() ? words[1].text : std::string("a file");
   note("SH002",
        why.empty() ? fmt::format("{} is sourced and not read: what it sets is not known", name)
@@ -694,6 +741,7 @@ void ShellEvaluator::set_shell_options(const std::vector<ShellWord>& words) {
     if (w == "nullglob" && state_.patterns) state_.patterns->vanishes = on;
     if (w == "failglob" && state_.patterns) state_.patterns->fails = on;
     if (w == "extglob") choices_ = on;
+    if (w == "inherit_errexit") hands_errexit_on_ = on;
     if (w == "expand_aliases") expands_aliases_ = on;
   }
 }
@@ -800,6 +848,7 @@ bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std:
     status = test(inside);
     return true;
   }
+  if (name == "export" || name == "readonly" || name == "unset" || name == "set") heed_bad_words(words);
   if (name == "export" || name == "declare" || name == "typeset" || name == "local" || name == "readonly") {
     if (name == "export" && words.size() > 1 && words[1].text.starts_with("-f")) {
       export_functions(words);

@@ -48,13 +48,27 @@ Status ShellEvaluator::unary_test(std::string_view op, const ShellText& word) {
   if (!word.unknowns.empty()) return Status::kUnknown;
   if (op == "-z") return status_of(word.text.empty());
   if (op == "-n") return status_of(!word.text.empty());
-  if (op != "-v" || word.text.empty() || word.text.find('[') != std::string::npos) return Status::kUnknown;
+  if (op != "-v" || word.text.empty()) return Status::kUnknown;
+  if (const auto bracket = word.text.find('['); bracket != std::string::npos) return item_test(word.text, bracket);
   const auto value = lookup(word.text);
   if (value) add_defaults(taken_, value->defaults);
   if (value) return value->unknowns.empty() ? Status::kTrue : Status::kUnknown;
   if (!state_.variables.contains(word.text))
     take_default(word.text, std::nullopt, word.origin.empty() ? 0 : word.origin.front());
   return Status::kFalse;
+}
+
+// [[ -v NAME[subscript] ]]
+Status ShellEvaluator::item_test(const std::string& word, std::size_t bracket) {
+  const std::string name = word.substr(0, bracket);
+  const std::string key = word.substr(bracket + 1, word.size() - bracket - 2);
+  const ShellValue* value = state_.find(name);
+  const bool plain = word.ends_with(']') && !key.empty() && key.find_first_of("$@*\"'`[]") == std::string::npos;
+  if (!plain || value == nullptr || !value->is_array || value->open || is_given(name)) return Status::kUnknown;
+  const auto variable = state_.variables.find(name);
+  const bool by_name = variable != state_.variables.end() && variable->second.attribute == "-A";
+  if (!by_name && key.find_first_not_of("0123456789") != std::string::npos) return Status::kUnknown;
+  return status_of(std::ranges::any_of(value->items, [&](const auto& item) { return item.first == key; }));
 }
 
 // `[ … ]` and `test`, whose words are expanded as those of any command.

@@ -45,7 +45,7 @@ ShellEvaluator::ShellEvaluator(const ShellText& script, std::string_view pasted,
       start_(start),
       budget_(budget),
       text_{&script, nullptr, start.own_file},
-      for_sh_(begins_for_sh(script.text)) {
+      for_sh_(begins_for_sh(script.text) || (start.zero && start.zero->text == "/bin/sh")) {
   for (const auto& [name, value] : start.environment) {
     state_.set(name, {.text = value});
     state_.variables[name].exported = true;
@@ -1182,6 +1182,7 @@ void ShellEvaluator::run_substitutions(const Parts& parts) {
     spend(inside.text.size() + state_.size());
     const ShellState before = state_;
     const bool outer_pipes = std::exchange(pipes_on_, true);
+    if (!for_sh_ && !hands_errexit_on_) state_.exits_on_error = false;
     run_text(inside);
     pipes_on_ = outer_pipes;
     state_ = before;
@@ -1244,16 +1245,19 @@ Status ShellEvaluator::run_simple(const Node& node) {
     const std::string file = expand_single(r.target).text;
     command.output = file.starts_with("/dev/") ? "" : file;
   }
+  heed_missing_input(node, command);
   command.end = command.words.empty() ? command.begin : command.words.back().end;
   if (command.words.empty()) {
     bool plain = true;
+    caught_fails_.reset();
     for (const Assignment& a : node.assignments) {
       run_substitutions(a.whole.parts);
       for (const Part& part : a.whole.parts) plain = plain && part.kind != Part::Kind::kSubstitution;
       assign(a, false, &command);
     }
     if (!command.assignments.empty()) emit(command);
-    return plain ? Status::kTrue : Status::kUnknown;
+    const auto fails = plain ? std::optional(false) : std::exchange(caught_fails_, std::nullopt);
+    return !fails ? Status::kUnknown : *fails ? Status::kFalse : Status::kTrue;
   }
   expand_prefixes(node, command);
   command.defaults = taken_;
@@ -1311,6 +1315,8 @@ void ShellEvaluator::expand_prefixes(const Node& node, ShellCommand& command) {
     if (a.is_array) continue;
     run_substitutions(a.whole.parts);
     command.assignments.push_back(expand_single(a.whole));
+    const auto own = state_.variables.find(a.name);
+    if (own != state_.variables.end() && own->second.attribute == "readonly") end_of_sh(command.begin);
     if (node.assignments.size() > 1) set_for_now(a, command.assignments.back(), false, before);
   }
   put_back(before);

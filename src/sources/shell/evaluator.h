@@ -184,6 +184,8 @@ class ShellEvaluator {
   void follow_files(ShellCommand& command, const Node& node);
   void open_descriptor(const Redirection& r);
   void end_of_sh(std::size_t at);
+  void heed_missing_input(const Node& node, const ShellCommand& command);
+  void heed_bad_words(const std::vector<ShellWord>& words);
   void trap_each_command(const ShellText& action, std::size_t at);
   bool copy_file(const ShellCommand& command, std::size_t first);
   void run_file(ShellCommand& command, std::size_t first);
@@ -294,6 +296,7 @@ class ShellEvaluator {
   std::optional<ShellText> redirected_input(const std::vector<Redirection>& redirections, bool& given);
   Status run_redirected(const Node& node);
   static std::optional<ShellText> next_line(Input& input, const std::string& delimiter, bool& ended);
+  static std::optional<ShellText> next_signs(Input& input, const std::string& delimiter, std::size_t most, bool& ended);
   std::optional<Status> read_known(const ShellCommand& command);
   std::optional<Status> read_all_lines(Input& input, const std::string& delimiter, bool chomps, std::size_t most,
                                        const std::vector<std::string>& names);
@@ -303,6 +306,7 @@ class ShellEvaluator {
   Status test(const std::vector<ShellWord>& words);
   Status test(const std::vector<ShellWord>& words, std::size_t from, std::size_t to);
   Status unary_test(std::string_view op, const ShellText& word);
+  Status item_test(const std::string& word, std::size_t bracket);
   Status test_command(const Node& node);
 
   // places.cpp
@@ -374,12 +378,14 @@ class ShellEvaluator {
   bool choices_ = false;  // extglob: @(a|b)
   bool expands_aliases_ = false;
   std::set<std::string> aliases_;
-  bool may_end_on_error_ = false;  // the first line asks for it, of a script that is started by its name
-  bool pipes_on_ = false;          // what runs now prints for a program
-  bool for_sh_ = false;            // its first line asks for sh, which may be dash
-  bool is_moved_ = false;          // `env -C` and its kin run what runs now elsewhere
-  bool may_be_missing_ = false;    // what the command that runs now names: it is followed by `|| true`
-  int muted_ = 0;                  // loops run once to learn what they change: nothing is told
+  bool may_end_on_error_ = false;          // the first line asks for it, of a script that is started by its name
+  bool pipes_on_ = false;                  // what runs now prints for a program
+  bool for_sh_ = false;                    // its first line asks for sh, which may be dash, or make hands it to sh
+  bool hands_errexit_on_ = false;          // to $(…): shopt -s inherit_errexit
+  std::optional<bool> caught_fails_ = {};  // what $(…) ran last; none: not known
+  bool is_moved_ = false;                  // `env -C` and its kin run what runs now elsewhere
+  bool may_be_missing_ = false;            // what the command that runs now names: it is followed by `|| true`
+  int muted_ = 0;                          // loops run once to learn what they change: nothing is told
   std::optional<Error> error_;
 };
 

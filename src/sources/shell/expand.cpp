@@ -518,6 +518,7 @@ void ShellEvaluator::expand_arithmetic(const Part& part, WordMaker& out) {
     return insert({std::to_string(*value)}, part, out);
   forget_math(std::string_view(part.name).substr(3, part.name.size() - 5), outer(part.begin), why);
   out.open();
+  if (why.empty()) end_of_sh(outer(part.begin));  // as 1/0 and 08 do
   if (why.empty())
     why = fmt::format("arithmetic: what {} comes to is not known; give it with {}", part.name, how_to_set(part.name));
   out.put_unknown({0, std::move(why), outer(part.begin)});

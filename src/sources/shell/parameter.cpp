@@ -98,6 +98,7 @@ class ShellEvaluator::Parameter {
     unknown(fmt::format("{} is not understood; give its value with {}", all_, how_to_set(all_)));
   }
   void not_set() {
+    if (set_where_it_runs(part_.name) && !is_touched()) return unknown(not_set_here(part_.name));
     if (shell_.state_.exits_on_unset) shell_.unset_now_.push_back(when_set());
     unknown(why_not_set());
   }

@@ -82,6 +82,7 @@ class Fields {
 
 // What the command prints, as text of a shell of its own; none where it is not known.
 std::optional<ShellText> ShellEvaluator::captured(const std::function<void()>& run) {
+  caught_fails_.reset();
   if (print_depth_ >= limits::kPrintDepth || error_ || !spend(20 + state_.size())) return std::nullopt;
   Printed printed{.text = {}, .known = true, .undecided = undecided_};
   Printed* const outer_printing = std::exchange(printing_, &printed);
@@ -94,8 +95,14 @@ std::optional<ShellText> ShellEvaluator::captured(const std::function<void()>& r
   const ShellState before = state_;
   ++muted_;
   ++print_depth_;
+  if (!for_sh_ && !hands_errexit_on_) state_.exits_on_error = false;  // which $(…) does not inherit
   const Taking taking(*this, true);
   run();
+  const bool says = !state_.ended && state_.last_status && state_.may_end == before.may_end;
+  const bool ends = state_.ended && state_.end_depth == 0 && state_.leaves == 0 && state_.may_end == before.may_end;
+  const std::optional<bool> fails = says   ? std::optional(*state_.last_status != "0")
+                                    : ends ? state_.fails
+                                           : std::nullopt;
   --print_depth_;
   --muted_;
   add_defaults(taken_, state_.defaults);  // what is printed depends on them
@@ -107,6 +114,7 @@ std::optional<ShellText> ShellEvaluator::captured(const std::function<void()>& r
   written_ = std::move(outer_written);
   loops_ = std::move(outer_loops);
   printing_ = outer_printing;
+  caught_fails_ = undecided_ == printed.undecided && !error_ ? fails : std::nullopt;
   if (error_ && budget_.steps > 0) {  // what it says of this text is not what is asked
     error_.reset();
     return std::nullopt;
@@ -331,8 +339,9 @@ struct ReadOptions {
   bool raw = false;     // -r
   bool array = false;   // -a
   bool chomps = false;  // -t of mapfile
+  bool splits = true;   // not with -N
   std::string delimiter = "\n";
-  std::size_t most = 0;     // -n of mapfile; 0: all
+  std::size_t most = 0;     // -n of mapfile, -n and -N of read; 0: all
   std::size_t skipped = 0;  // -s
   std::vector<std::string> names = {};
 };
@@ -358,9 +367,15 @@ ReadOptions read_options(const std::vector<ShellWord>& words, bool lines) {
       }
       const bool has_value = k + 1 < w.size() || i + 1 < words.size();
       const std::string value = k + 1 < w.size() ? w.substr(k + 1) : has_value ? words[++i].text : std::string();
-      const auto count = lines && (letter == 'n' || letter == 's') ? small_number(value) : std::nullopt;
+      const bool counts = letter == 'n' || letter == (lines ? 's' : 'N');
+      const auto count = counts ? small_number(value) : std::nullopt;
+      if (!lines && count == std::optional<std::int64_t>(0)) out.followed = false;
+      if (!lines && letter == 'N') {
+        out.delimiter.clear();
+        out.splits = false;
+      }
       if (letter == 'd' && has_value) out.delimiter = value.substr(0, 1);
-      if (count && *count >= 0) (letter == 'n' ? out.most : out.skipped) = static_cast<std::size_t>(*count);
+      if (count && *count >= 0) (letter == 's' ? out.skipped : out.most) = static_cast<std::size_t>(*count);
       if (letter != 'd' && (letter != 'p' || lines) && (!count || *count < 0)) out.followed = false;
       break;
     }
@@ -384,6 +399,22 @@ std::optional<ShellText> ShellEvaluator::next_line(Input& input, const std::stri
   return line;
 }
 
+// So many signs of it at most, up to the delimiter. `ended`: there are fewer, and nothing marks their end.
+std::optional<ShellText> ShellEvaluator::next_signs(Input& input, const std::string& delimiter, std::size_t most,
+                                                    bool& ended) {
+  const std::string_view front = std::string_view(input.text.text).substr(std::min(input.at, input.text.text.size()));
+  const std::size_t end = delimiter.empty() ? std::string_view::npos : front.find(delimiter);
+  const bool plain = std::ranges::all_of(front.substr(0, most), [](unsigned char c) { return c < 0x80 && c != '\\'; });
+  if (!plain) return ShellText(unknown_text("what read -n takes here is not followed", input.at));
+  if (end < most || front.size() < most) return next_line(input, delimiter, ended);
+  Input part{slice(input.text, 0, input.at + most), input.at};
+  if (part.text.origin.empty()) part.text.origin.assign(part.text.text.size(), input.at);
+  auto out = next_line(part, {}, ended);
+  input.at += most;
+  ended = false;
+  return out;
+}
+
 // read and mapfile; none where what they read is not known.
 std::optional<Status> ShellEvaluator::read_known(const ShellCommand& command) {
   const bool lines = command.words.front().text != "read";
@@ -392,7 +423,7 @@ std::optional<Status> ShellEvaluator::read_known(const ShellCommand& command) {
   if (command.input.size() == 1) own = Input{command.input.front(), 0};
   if (!own && (command.reads_elsewhere || !input_)) return std::nullopt;
   Input& input = own ? *own : *input_;
-  std::optional<std::string> ifs = separators();
+  std::optional<std::string> ifs = options.splits ? separators() : std::string();
   for (const ShellWord& a : command.assignments) {
     if (a.text.starts_with("IFS=")) ifs = a.unknowns.empty() ? std::optional(a.text.substr(4)) : std::nullopt;
   }
@@ -406,7 +437,8 @@ std::optional<Status> ShellEvaluator::read_known(const ShellCommand& command) {
     return read_all_lines(input, options.delimiter, options.chomps, options.most, options.names);
   }
   bool ended = false;
-  const auto line = next_line(input, options.delimiter, ended);
+  const auto line = options.most > 0 ? next_signs(input, options.delimiter, options.most, ended)
+                                     : next_line(input, options.delimiter, ended);
   const ShellText known = line.value_or(ShellText{});
   const bool escapes = !options.raw && known.text.find('\\') != std::string::npos;
   if (!known.unknowns.empty() || escapes) return std::nullopt;

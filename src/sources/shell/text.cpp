@@ -101,9 +101,10 @@ bool same_text(const ShellText& a, const ShellText& b) {
 
 // Variables that a shell or a cluster's launcher sets: a default behind :- says nothing about them.
 bool set_where_it_runs(std::string_view name) {
-  constexpr std::array<std::string_view, 18> kNames = {
-      "HOME", "PWD",  "OLDPWD", "USER",    "LOGNAME", "HOSTNAME", "PATH",     "SHELL",  "UID",
-      "EUID", "PPID", "RANDOM", "SECONDS", "LINENO",  "HOSTTYPE", "MACHTYPE", "OSTYPE", "IFS"};
+  constexpr std::array<std::string_view, 26> kNames = {
+      "HOME",    "PWD",          "OLDPWD",        "USER",    "LOGNAME",    "HOSTNAME", "PATH",     "SHELL",  "UID",
+      "EUID",    "PPID",         "RANDOM",        "SECONDS", "LINENO",     "HOSTTYPE", "MACHTYPE", "OSTYPE", "IFS",
+      "SRANDOM", "EPOCHSECONDS", "EPOCHREALTIME", "GROUPS",  "PIPESTATUS", "FUNCNAME", "DIRSTACK", "COLUMNS"};
   constexpr std::array<std::string_view, 17> kFamilies = {
       "SLURM_", "SLURMD_",     "OMPI_", "PMI_", "DSTACK_",         "SKYPILOT_", "RBG_",   "PMIX_", "LWS_",
       "BASH",   "KUBERNETES_", "VK_",   "VC_",  "JOB_COMPLETION_", "JOBSET_",   "GROVE_", "NOMAD_"};
