@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include "src/sources/readers/readers.h"
 #include "src/sources/readers/variable_file.h"
 #include "src/sources/shell/bash_only.h"
+#include "src/sources/shell/failure.h"
 
 namespace preflight::sources {
 namespace {
@@ -478,6 +480,7 @@ class Makefile {
 
   bool special(const std::vector<std::string>& names) {
     if (names == std::vector<std::string>{".ONESHELL"}) return one_shell_ = true;
+    if (std::ranges::find(names, ".IGNORE") != names.end()) ignores_ = true;
     return names == std::vector<std::string>{".EXPORT_ALL_VARIABLES"} && (exports_all_ = true);
   }
 
@@ -684,7 +687,46 @@ class Makefile {
     return out;
   }
 
+  // Whether a line of a recipe is known to fail, and make to heed that.
+  bool line_fails(const ShellText& written, const RunContext& context) {
+    const auto from = written.text.find_first_not_of("\t @+");
+    if (from == std::string::npos || written.text[from] == '-' || ignores_ || values_.find("MAKEFLAGS") != nullptr)
+      return false;
+    const ShellText line = without_prefix(written);
+    constexpr auto kSigns = std::to_array<std::string_view>({"false", "exit ", "test ", "[ "});
+    const bool may =
+        std::ranges::any_of(kSigns, [&](std::string_view s) { return line.text.find(s) != std::string::npos; });
+    if (!may || !line.unknowns.empty() || !followed(line.text.size())) return false;
+    ShellStart start{
+        .given = source_.given, .environment = context.env, .arguments_known = true, .nothing_given = false};
+    start.zero = context.zero;
+    RunContext inside = context;
+    take_shell_flags(inside);
+    start.options = inside.options;
+    return surely_fails(line, start);
+  }
+
+  // Whether a goal, or what it asks for first, has a recipe that is known to fail: nothing that asks for it runs.
+  bool goal_fails(const std::string& target, int depth) {
+    if (const auto known = failing_.find(target); known != failing_.end()) return known->second;
+    failing_[target] = false;
+    const auto own = by_target_.find(target);
+    if (own == by_target_.end() || depth > limits::kMakeCalls || !followed(1)) return false;
+    const auto fails = [&](const Rule* rule) {
+      if (rule->conditional) return false;
+      if (std::ranges::any_of(rule->prerequisites, [&](const std::string& one) { return goal_fails(one, depth + 1); }))
+        return true;
+      return !one_shell_ && std::ranges::any_of(rule->recipe, [&](const RecipeLine& line) {
+        return !line.conditional && line_fails(values_.expand(line.text), place_of_recipe({}));
+      });
+    };
+    return failing_[target] = std::ranges::any_of(own->second, fails);
+  }
+
   Result<bool> recipe(const Rule& rule, const std::set<std::string>& exports, int depth) {
+    const bool waits =
+        std::ranges::any_of(rule.prerequisites, [&](const std::string& one) { return goal_fails(one, 0); });
+    if (waits && !rule.conditional) return true;
     const Values env = environment(exports);
     ShellText whole;
     for (const RecipeLine& line : rule.recipe) {
@@ -694,13 +736,16 @@ class Makefile {
       const ShellText filled = values_.expand(line.text);
       for (std::size_t from = 0; from < filled.text.size();) {
         const std::size_t end = line_end(filled.text, from);
-        const ShellText command = without_prefix(slice(filled, from, end));
+        const ShellText written = slice(filled, from, end);
+        const ShellText command = without_prefix(written);
         from = end + 1;
         if (one_shell_) {
           append(whole, command);
           append(whole, {"\n", {line.at}, {}});
         } else if (auto done = run_line(command, context, depth); !done) {
           return done;
+        } else if (context.when.empty() && line_fails(written, context)) {
+          return true;
         }
       }
     }
@@ -728,7 +773,10 @@ class Makefile {
     const bool matters = line.text.find("sglang") != std::string::npos || runs_script || !line.unknowns.empty();
     if (!matters) return true;
     RunContext inside = context;
-    if (values_.find("SHELL") == nullptr) ask_of_sh(line, inside.unknown);
+    if (values_.find("SHELL") == nullptr)
+      ask_of_sh(line, inside.unknown);
+    else
+      inside.zero = values_.expand(values_.find("SHELL")->text);
     take_shell_flags(inside);
     return finder_.script(line, inside);
   }
@@ -804,6 +852,8 @@ class Makefile {
   std::string asked_;  // the goal that is followed
   bool exports_all_ = false;
   bool one_shell_ = false;
+  bool ignores_ = false;                 // .IGNORE
+  std::map<std::string, bool> failing_;  // goals, and whether they are known to fail
   char prefix_ = '\t';
 };
 

@@ -14,6 +14,7 @@
 #include "src/sources/mentions.h"
 #include "src/sources/programs.h"
 #include "src/sources/shell/evaluator.h"
+#include "src/sources/shell/failure.h"
 #include "src/sources/shell/parser.h"
 #include "src/sources/shell/script_word.h"
 
@@ -219,6 +220,15 @@ Result<ShellWord> interpolate(const ShellWord& word, Interpolation kind, std::st
   }
   if (!FileSteps::take_bytes(out.text.size())) return failure(FileSteps::kNoMore);
   return out;
+}
+
+bool surely_fails(const ShellText& script, const ShellStart& start) {
+  ShellBudget budget;
+  ShellEvaluator shell(script, script.text, start, budget);
+  if (!shell.run()) return false;
+  const ShellState& end = shell.state();
+  if (!end.may_end.empty() || end.replaced) return false;
+  return end.ended ? end.fails == std::optional(true) : end.last_status && *end.last_status != "0";
 }
 
 }  // namespace preflight::sources
