@@ -40,7 +40,8 @@ ShellText whole_line(std::string_view text, std::size_t from, std::size_t& next)
 }
 
 // %i and its kin are filled in by systemd, %(NAME)s by supervisor.
-ShellText without_specifiers(const ShellText& text, const Variables& given, std::string_view who = "systemd") {
+ShellText without_specifiers(const ShellText& text, const Variables& given, std::string_view who = "systemd",
+                             const std::string& here = {}) {
   ShellText out;
   for (std::size_t i = 0; i < text.text.size(); ++i) {
     if (text.text[i] != '%' || i + 1 >= text.text.size()) {
@@ -56,6 +57,14 @@ ShellText without_specifiers(const ShellText& text, const Variables& given, std:
       const std::size_t last = named && (text.text[kind] == 's' || text.text[kind] == 'd') ? kind : close;
       const std::string specifier = text.text.substr(i, last + 1 - i);
       const auto value = given.find(specifier);
+      const bool of_place = specifier == "%(here)s" && value == given.end() && !here.empty();
+      if (of_place) {
+        ShellText folder{here, std::vector(here.size(), text.origin[i]), {}};
+        folder.defaults = taken_default(specifier, here, text.origin[i], TakenWhy::kPlace);
+        append(out, folder);
+        i = last;
+        continue;
+      }
       append(out, value != given.end() ? ShellText{value->second, std::vector(value->second.size(), text.origin[i]), {}}
                                        : unknown_text(fmt::format("{} is filled in by {}; give it with {}", specifier,
                                                                   who, how_to_set(specifier)),
@@ -238,6 +247,7 @@ void run_supervised(const IniFile::Section& program, const std::string& name, co
   const bool numbered = command->second.text.find("%(process_num)") != std::string::npos;
   int first = 0;
   const int processes = processes_of(program, first);
+  const std::string here = std::filesystem::path(place_of_file(source.name)).parent_path().string();
   for (int i = 0; i < (numbered ? std::max(processes, 1) : 1); ++i) {
     Variables given = source.given;
     given.try_emplace("%(program_name)s", name);
@@ -248,9 +258,9 @@ void run_supervised(const IniFile::Section& program, const std::string& name, co
     context.name = name;
     if (numbered && processes > 1) context.when = fmt::format("as process {}", first + i);
     if (const auto own = program.values.find("environment"); own != program.values.end())
-      supervised_environment(without_specifiers(own->second, given, "supervisor"), context.env);
+      supervised_environment(without_specifiers(own->second, given, "supervisor", here), context.env);
     context.env.insert(all.begin(), all.end());
-    finder.words(plain_words(without_specifiers(command->second, given, "supervisor")), context);
+    finder.words(plain_words(without_specifiers(command->second, given, "supervisor", here)), context);
   }
 }
 
@@ -508,10 +518,17 @@ std::vector<std::pair<std::string, std::string>> unit_files(std::string_view nam
   return out;
 }
 
-// The instance that a file names by its own name, `NAME@INSTANCE.service`: what %i stands for in it.
+// What a file says by its own name, `PREFIX@INSTANCE.service`: what %n, %N, %p and %i stand for in it.
 Variables with_instance(std::string_view name, Variables given) {
   const std::string stem = fs::path(name).stem().string();
   const auto at = stem.find('@');
+  const std::string kind = fs::path(name).extension().string();
+  const bool of_unit = kind == ".service" || kind == ".container";  // from which a service of that name is made
+  if (of_unit) given.try_emplace("%p", stem.substr(0, at));
+  if (of_unit && at + 1 != stem.size()) {
+    given.try_emplace("%n", stem + ".service");
+    given.try_emplace("%N", stem);
+  }
   if (at == std::string::npos || at + 1 >= stem.size()) return given;
   given.try_emplace("%i", stem.substr(at + 1));
   if (stem.find_first_of("-\\", at) == std::string::npos) given.try_emplace("%I", stem.substr(at + 1));
