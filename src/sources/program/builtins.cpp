@@ -91,24 +91,247 @@ std::optional<Val> Follower::conversion(const std::string& name, Arguments& a) {
   return unclear(a.at, a.end);
 }
 
-// len, enumerate, zip, map, filter, sorted, reversed, min, max, sum, any, all, next, iter.
-// next(ITERATOR), next(ITERATOR, DEFAULT)
-Val Follower::next_of(Arguments& a) {
-  Object* all = a.values[0].object;
-  if (all->now.items.empty()) {
-    if (a.values.size() > 1) return a.values[1];
-    throw Thrown{instance("StopIteration"), a.at};
+// --- what is gone through ---
+
+void Follower::give(Object* iterator, Val item) {
+  touch(iterator);
+  spend_bytes(2 * sizeof(Val));
+  iterator->now.items.push_back(std::move(item));
+}
+
+// Any number of items that are not known.
+void Follower::give_lost(Object* iterator, std::size_t begin, std::size_t end) {
+  give(iterator, unknown(shown(begin, end) + " is computed where the program runs", begin, true));
+}
+
+// Whether an iterator has an item in front; what it takes to have one happens now.
+bool Follower::bring(Object* iterator) {
+  const Deeper deeper(*this);
+  while (iterator->now.items.empty() && iterator->now.next != nullptr) {
+    spend(2);
+    touch(iterator);
+    const auto next = std::exchange(iterator->now.next, nullptr);
+    const bool goes_on = (*next)(iterator);
+    touch(iterator);
+    if (goes_on) iterator->now.next = next;
   }
-  if (is_many(all->now.items.front())) {
-    ++doubts_;
-    return unclear(a.at, a.end);
+  return !iterator->now.items.empty();
+}
+
+void Follower::bring_all(Object* iterator) {
+  const Deeper deeper(*this);
+  const bool outer = std::exchange(to_the_end_, iterator->frame != nullptr);
+  while (iterator->now.next != nullptr) {
+    spend(2);
+    touch(iterator);
+    const auto next = std::exchange(iterator->now.next, nullptr);
+    if (iterator->now.items.size() > limits::kProgramTurns) {  // it may have no end
+      give(iterator, unknown("how many items there are is not followed", 0, true));
+      break;
+    }
+    const bool goes_on = (*next)(iterator);
+    touch(iterator);
+    if (goes_on) iterator->now.next = next;
   }
-  touch(all);
-  const Val out = all->now.items.front();
-  all->now.items.erase(all->now.items.begin());
+  to_the_end_ = outer;
+}
+
+// Its next item; none at its end. Any number of items stay where they are.
+std::optional<Val> Follower::pull(Object* iterator) {
+  if (!bring(iterator)) return std::nullopt;
+  Val out = iterator->now.items.front();
+  if (is_many(out)) return out;
+  touch(iterator);
+  iterator->now.items.erase(iterator->now.items.begin());
   return out;
 }
 
+// A view shows what its dictionary has by now.
+void Follower::refresh(const Val& view) {
+  if (!is_view(view)) return;
+  const Val dict = view.object->bound[0];
+  const std::string& what = view.object->way;
+  const auto keys = items_of(dict, view.begin);
+  std::vector<Val> out;
+  if (!keys) {
+    out = {unknown("what a dictionary has here is not known", view.begin, true)};
+  } else if (what == "keys") {
+    out = *keys;
+  } else {
+    for (const auto& [key, v] : dict.object->now.pairs) {
+      if (v.is(Kind::kGone)) continue;
+      out.push_back(what == "values" ? v : list_of({key, v}, Kind::kTuple));
+    }
+  }
+  touch(view.object);
+  view.object->now.items = std::move(out);
+}
+
+// iter(v). A list is gone through as it is by then.
+Val Follower::iterator_over(const Val& v, std::size_t at) {
+  if (is_iterator(v)) return v;
+  if (v.is(Kind::kList) && !is_view(v)) {
+    if (names_server(v)) used_.insert(v.object);
+    return iterator_of([this, v](Object* self) {
+      Val& turn = self->now.names["."];
+      const auto& items = v.object->now.items;
+      const auto i = static_cast<std::size_t>(turn.integer);
+      if (!turn.is(Kind::kUnknown) && i >= items.size()) return false;
+      const bool lost = turn.is(Kind::kUnknown) || is_many(items[i]);
+      turn = turn.is(Kind::kUnknown) ? turn : whole(turn.integer + 1);
+      give(self, lost ? unknown("what is left to go through is not known", v.begin, true) : Val(items[i]));
+      return !lost;
+    });
+  }
+  if (v.is(Kind::kDict) || is_view(v)) {
+    return iterator_of([this, v, at](Object* self) {
+      if (const auto items = items_of(v, at))
+        for (const Val& one : *items) give(self, one);
+      else
+        give_lost(self, v.begin < v.end ? v.begin : at, v.end);
+      return false;
+    });
+  }
+  const auto items = items_of(v, at);
+  if (items) return iterator_of(*items);
+  Val lost = v.is(Kind::kUnknown) ? v : unclear(v.begin < v.end ? v.begin : at, std::max(v.end, at));
+  auto mystery = std::make_shared<Mystery>(*lost.mystery);
+  mystery->many = true;
+  lost.mystery = mystery;
+  return iterator_of(std::vector<Val>{lost});
+}
+
+// next(ITERATOR), next(ITERATOR, DEFAULT)
+Val Follower::next_of(Arguments& a) {
+  const auto item = pull(a.values[0].object);
+  if (!item && a.values.size() > 1) return a.values[1];
+  if (!item) throw Thrown{instance("StopIteration"), a.at};
+  if (!is_many(*item)) return *item;
+  ++doubts_;
+  return unclear(a.at, a.end);
+}
+
+Val Follower::enumerated(const Arguments& a) {
+  const Val* start = a.argument(1, "start");
+  const Val all = iterator_over(a.values[0], a.at);
+  Val out = iterator_of([this, all, begin = a.at, end = a.end](Object* self) {
+    const auto item = pull(all.object);
+    const Val turn = self->now.names["."];
+    const bool lost = item && (is_many(*item) || !turn.whole());
+    if (lost) give_lost(self, begin, end);
+    if (!item || lost) return false;
+    touch(self);
+    self->now.names["."] = whole(turn.integer + 1);
+    give(self, list_of({turn, *item}, Kind::kTuple));
+    return true;
+  });
+  out.object->now.names["."] = start == nullptr ? whole(0) : *start;
+  return out;
+}
+
+Val Follower::zipped(const Arguments& a) {
+  const Val* strict = a.key("strict");
+  const auto refuses = strict == nullptr ? std::optional(false) : truth(*strict);
+  std::vector<Val> all;
+  for (const Val& v : a.values) all.push_back(iterator_over(v, a.at));
+  return iterator_of([this, all, refuses, begin = a.at, end = a.end](Object* self) {
+    std::vector<Val> row;
+    for (const Val& one : all) {
+      const auto item = pull(one.object);
+      if (!item && refuses == std::optional(false)) return false;
+      const auto is_longer = [&](const Val& v) { return v.object != one.object && bring(v.object); };
+      if (!item && row.empty() && std::ranges::none_of(all, is_longer)) return false;
+      if (!item && refuses == std::optional(true)) throw Thrown{instance("ValueError"), begin};
+      if (!item || is_many(*item)) {
+        give_lost(self, begin, end);
+        return false;
+      }
+      row.push_back(*item);
+    }
+    give(self, list_of(std::move(row), Kind::kTuple));
+    return true;
+  });
+}
+
+Val Follower::mapped(const Arguments& a) {
+  std::vector<Val> all;
+  for (std::size_t i = 1; i < a.values.size(); ++i) all.push_back(iterator_over(a.values[i], a.at));
+  return iterator_of([this, all, f = a.values[0], begin = a.at, end = a.end](Object* self) {
+    Arguments one;
+    one.at = begin;
+    one.end = end;
+    for (const Val& source : all) {
+      const auto item = pull(source.object);
+      if (!item) return false;
+      if (is_many(*item)) {
+        give_lost(self, begin, end);
+        return false;
+      }
+      one.values.push_back(*item);
+    }
+    const Val first = one.values[0];
+    Val v = call(f, one);
+    v.begin = first.begin;
+    v.end = first.end;
+    give(self, std::move(v));
+    return true;
+  });
+}
+
+Val Follower::filtered(const Arguments& a) {
+  const Val all = iterator_over(a.values[1], a.at);
+  return iterator_of([this, all, f = a.values[0], begin = a.at, end = a.end](Object* self) {
+    const auto item = pull(all.object);
+    if (!item) return false;
+    Arguments one;
+    one.at = begin;
+    one.end = end;
+    one.values = {*item};
+    const auto kept = is_many(*item) ? std::nullopt : truth(f.is(Kind::kNone) ? *item : call(f, one));
+    if (!kept) give_lost(self, begin, end);
+    if (kept == std::optional(true)) give(self, *item);
+    return kept.has_value();
+  });
+}
+
+// reversed(v): from what is its last item now.
+Val Follower::backwards(const Val& v, std::size_t at) {
+  if (!v.is(Kind::kList) || is_view(v) || std::ranges::any_of(v.object->now.items, is_many)) {
+    const auto items = items_of(v, at);
+    if (!items || any_many(*items)) return iterator_over(unclear(v.begin < v.end ? v.begin : at, v.end), at);
+    return iterator_of(std::vector<Val>(items->rbegin(), items->rend()));
+  }
+  if (names_server(v)) used_.insert(v.object);
+  Val out = iterator_of([this, v](Object* self) {
+    const Val turn = self->now.names["."];
+    const auto& items = v.object->now.items;
+    const bool lost = !turn.whole() || std::ranges::any_of(items, is_many);
+    if (lost) give(self, unknown("what is left to go through is not known", v.begin, true));
+    if (lost || turn.integer < 0 || turn.integer >= std::ssize(items)) return false;
+    touch(self);
+    self->now.names["."] = whole(turn.integer - 1);
+    give(self, items[static_cast<std::size_t>(turn.integer)]);
+    return true;
+  });
+  out.object->now.names["."] = whole(std::ssize(v.object->now.items) - 1);
+  return out;
+}
+
+// any(v), all(v): up to the first that decides it.
+Val Follower::any_or_all(bool any, const Arguments& a) {
+  const Val all = iterator_over(a.values[0], a.at);
+  bool known = true;
+  while (const auto item = pull(all.object)) {
+    spend(1);
+    if (is_many(*item)) return unclear(a.at, a.end);
+    const auto test = truth(*item);
+    if (test == std::optional(any)) return boolean(any);
+    known = known && test;
+  }
+  return known ? boolean(!any) : unclear(a.at, a.end);
+}
+
+// len, enumerate, zip, map, filter, sorted, reversed, min, max, sum, any, all, next, iter.
 std::optional<Val> Follower::builtin_of_items(const std::string& name, Arguments& a) {
   static const std::set<std::string, std::less<>> kNames = {"len",    "enumerate", "zip",  "map", "filter",
                                                             "sorted", "reversed",  "min",  "max", "sum",
@@ -117,8 +340,14 @@ std::optional<Val> Follower::builtin_of_items(const std::string& name, Arguments
   const std::size_t first = name == "map" || name == "filter" ? 1 : 0;
   if (a.values.size() <= first) return unclear(a.at, a.end);
   if (name == "next" && is_iterator(a.values[0])) return next_of(a);
-  if (name == "iter" && is_iterator(a.values[0])) return a.values[0];
   if (name == "iter" && a.values.size() > 1) return unclear(a.at, a.end);  // calls, until one gives that
+  if (name == "iter") return iterator_over(a.values[0], a.at);
+  if (name == "enumerate") return enumerated(a);
+  if (name == "zip") return zipped(a);
+  if (name == "map") return mapped(a);
+  if (name == "filter" && a.values.size() == 2) return filtered(a);
+  if (name == "reversed") return backwards(a.values[0], a.at);
+  if (name == "any" || name == "all") return any_or_all(name == "any", a);
   const bool several = (name == "min" || name == "max") && a.values.size() > 1;
   if (name == "len" && a.values[0].known_text()) {
     spend_bytes(a.values[0].text->text.size());
@@ -126,85 +355,22 @@ std::optional<Val> Follower::builtin_of_items(const std::string& name, Arguments
     for (const char c : a.values[0].text->text) n += (static_cast<unsigned char>(c) & 0xC0U) != 0x80 ? 1 : 0;
     return whole(n);
   }
+  if (name == "len" && is_iterator(a.values[0])) throw Thrown{instance("TypeError"), a.at};
   const bool set_size = name == "len" && a.values[0].is(Kind::kSet);
   auto items = several || set_size ? std::optional(set_size ? a.values[0].object->now.items : a.values)
                                    : items_of(a.values[first], a.at);
-  if (!items && a.values[first].is(Kind::kSet) && name != "next" && name != "enumerate" && name != "zip" &&
-      name != "map" && name != "filter" && name != "iter")
+  if (!items && a.values[first].is(Kind::kSet) && name != "next")
     items = a.values[first].object->now.items;  // in any order
   const auto many = [&] {
     return list_of({unknown(shown(a.at, a.end) + " is computed where the program runs", a.at, true)});
   };
-  const bool makes_list = name == "enumerate" || name == "zip" || name == "map" || name == "filter" ||
-                          name == "sorted" || name == "reversed" || name == "iter";
   if (!items || any_many(*items)) {
     if (name == "next") ++doubts_;
-    return makes_list ? many() : unclear(a.at, a.end);
+    return name == "sorted" ? many() : unclear(a.at, a.end);
   }
   std::vector<Val> out;
   if (name == "len") return whole(std::ssize(*items));
-  if (name == "iter") return iterator_of(*items);
-  if (name == "next") return unclear(a.at, a.end);
-  if (name == "enumerate") {
-    const Val* start = a.argument(1, "start");
-    if (start != nullptr && !start->whole()) return many();
-    std::int64_t i = start != nullptr ? start->integer : 0;
-    for (const Val& item : *items) out.push_back(list_of({whole(i++), item}, Kind::kTuple));
-    return iterator_of(std::move(out));
-  }
-  if (name == "zip") {
-    std::vector<std::vector<Val>> all;
-    std::size_t least = items->size();
-    for (std::size_t i = 0; i < a.values.size(); ++i) {
-      const auto twice = [&](const Val& v) { return is_iterator(v) && v.object == a.values[i].object; };
-      if (std::any_of(a.values.begin(), a.values.begin() + static_cast<std::ptrdiff_t>(i), twice)) return many();
-      const auto one = i == 0 ? items : items_of(a.values[i], a.at);
-      if (!one || any_many(*one)) return many();
-      all.push_back(*one);
-      least = std::min(least, one->size());
-    }
-    const Val* strict = a.key("strict");
-    const bool may_raise = strict != nullptr && truth(*strict) != std::optional(false);
-    if (may_raise && std::ranges::any_of(all, [&](const auto& column) { return column.size() != least; }))
-      return many();
-    for (std::size_t i = 0; i < least; ++i) {
-      std::vector<Val> row;
-      for (const auto& column : all) row.push_back(column[i]);
-      out.push_back(list_of(std::move(row), Kind::kTuple));
-    }
-    return iterator_of(std::move(out));
-  }
-  if (name == "map" || name == "filter") {
-    if (name == "map" && a.values.size() > 2) return many();
-    for (const Val& item : *items) {
-      Arguments one;
-      one.at = a.at;
-      one.end = a.end;
-      one.values = {item};
-      const bool keeps = name == "filter" && a.values[0].is(Kind::kNone);
-      Val v = keeps ? item : call(a.values[0], one);
-      v.begin = item.begin;
-      v.end = item.end;
-      if (name == "map") {
-        out.push_back(std::move(v));
-        continue;
-      }
-      const auto kept = truth(v);
-      if (!kept) return many();
-      if (*kept) out.push_back(item);
-    }
-    return iterator_of(std::move(out));
-  }
-  if (name == "reversed") return iterator_of({items->rbegin(), items->rend()});
-  if (name == "any" || name == "all") {
-    bool known = true;
-    for (const Val& item : *items) {
-      const auto test = truth(item);
-      if (test == std::optional(name == "any")) return boolean(name == "any");
-      known = known && test;
-    }
-    return known ? boolean(name == "all") : unclear(a.at, a.end);
-  }
+  if (name == "next" || name == "filter") return unclear(a.at, a.end);
   if (name == "sum") {
     Val total = a.argument(1, "start") != nullptr ? *a.argument(1, "start") : whole(0);
     for (const Val& item : *items) total = binary("+", total, item, a.at, a.end);
@@ -385,6 +551,7 @@ Val Follower::call_native(const std::string& name, const Object& callee, Argumen
     if (auto out = start_sh(name, callee, a)) return *out;
     if (auto out = parser_call(name, callee, a)) return *out;
     if (auto out = template_call(name, callee, a)) return *out;
+    if (auto out = named_tuple_method(name, callee, a)) return *out;
     if (auto out = workers(name, callee, a)) return *out;
     return unclear();
   }

@@ -1,6 +1,7 @@
 // Calls of functions and classes of the program, and of what nothing is known of. Tested by tests/traps_test.cpp.
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include <fmt/format.h>
 
@@ -140,18 +141,20 @@ void Follower::bind_parameters(const std::vector<Parameter>& parameters, Argumen
   if (!any && unexpected && function->altered.empty()) throw Thrown{instance("TypeError"), a.at};
 }
 
-Val Follower::body_value(Object* function, Object* locals, Object* owner) {
-  Object* outer_locals = std::exchange(locals_, locals);
-  Object* outer_function = std::exchange(function_, owner);
-  auto outer_names = std::exchange(global_names_, {});
-  std::vector<Val> yielded;
-  const bool generates = function->statement != nullptr && function->statement->generates;
-  auto* outer_yields = std::exchange(yields_, generates ? &yielded : nullptr);
+Follower::Frame Follower::turn_to_frame(Frame frame) {
+  Frame out{locals_, function_, std::move(global_names_), yield_to_};
+  locals_ = frame.locals;
+  function_ = frame.function;
+  global_names_ = std::move(frame.global_names);
+  yield_to_ = frame.yield_to;
+  return out;
+}
+
+// What its body returns; what it yields on the way goes to `yield_to`.
+Val Follower::body_value(Object* function, Object* locals, const YieldTo* yield_to) {
+  Frame outer = turn_to_frame({locals, function, {}, yield_to});
   const auto back = [&] {
-    locals_ = outer_locals;
-    function_ = outer_function;
-    global_names_ = std::move(outer_names);
-    yields_ = outer_yields;
+    (void)turn_to_frame(std::move(outer));
     --calls_;
   };
   ++calls_;
@@ -195,11 +198,136 @@ Val Follower::body_value(Object* function, Object* locals, Object* owner) {
     throw last;
   }
   std::move(raised.begin(), raised.end(), std::back_inserter(pending_));
-  if (!generates) return out;
-  if (function->altered.starts_with("contextlib") || function->altered.starts_with("contextmanager") ||
-      function->altered.starts_with("asynccontextmanager"))
-    return yielded.empty() ? none() : yielded.front();
-  return iterator_of(std::move(yielded));
+  return out;
+}
+
+// What a call of a function that yields gives; its body runs when it is asked for something.
+Val Follower::generator(Object* function, Object* locals) {
+  const bool enters = function->altered.starts_with("contextlib") || function->altered.starts_with("contextmanager") ||
+                      function->altered.starts_with("asynccontextmanager");
+  Val out = enters ? instance(std::string(kContext)) : iterator_of([this, function, locals](Object* self) {
+    run_ahead(function, locals, self);
+    return false;
+  });
+  out.object->frame = function->statement;
+  out.object->bases = {function};
+  out.object->scope = locals;
+  return out;
+}
+
+void Follower::see(const Val& v, Seen& out, int depth) const {
+  constexpr std::size_t kMost = 200;
+  const bool holds = v.sequence() || v.is(Kind::kDict) || v.is(Kind::kInstance);
+  if (!holds || v.object == nullptr || depth > 3 || out.objects.size() > kMost) return;
+  const bool known = std::ranges::any_of(out.objects, [&](const auto& one) { return one.first == v.object; });
+  if (known) return;
+  out.objects.emplace_back(v.object, v.object->changed);
+  spend(v.object->now.items.size() + v.object->now.pairs.size() + v.object->now.names.size() + 1);
+  for (const Val& item : v.object->now.items) see(item, out, depth + 1);
+  for (const auto& [key, item] : v.object->now.pairs) see(item, out, depth + 1);
+  for (const auto& [name, item] : v.object->now.names) see(item, out, depth + 1);
+}
+
+// The names in a function's text that are others', and what they stand for.
+void Follower::see_names(const Object& function, const Object* scope, Seen& out, int depth) const {
+  const Stmt& own = *function.statement;
+  const std::string_view text = source_.text.substr(own.begin, own.end - own.begin);
+  spend_bytes(4 * text.size());
+  if (text.find("environ") != text.npos || text.find("getenv") != text.npos)
+    out.objects.emplace_back(environ_, environ_->changed);
+  const auto in_name = [](char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  std::set<std::string> told;
+  for (std::size_t from = 0; from < text.size();) {
+    std::size_t end = from;
+    while (end < text.size() && in_name(text[end])) ++end;
+    const std::string name(text.substr(from, end - from));
+    from = end == from ? end + 1 : end;
+    if (name.empty() || !told.insert(name).second) continue;
+    for (const Object* around = scope; around != nullptr; around = around->scope) {
+      const auto found = around->now.names.find(name);
+      if (found == around->now.names.end()) continue;
+      const Val& v = found->second;
+      const bool plain = v.is(Kind::kFunction) || v.is(Kind::kClass) || v.is(Kind::kNative);
+      if (around != scope && !plain) out.names.emplace_back(around, std::pair(name, v));
+      if (v.is(Kind::kFunction) && v.object->statement != nullptr && v.object != &function && depth < 2)
+        see_names(*v.object, v.object->scope, out, depth + 1);
+      see(v, out);
+      break;
+    }
+  }
+}
+
+bool Follower::is_as_seen(const Seen& seen) const {
+  spend(seen.objects.size() + seen.names.size() + 1);
+  const auto unchanged = [](const auto& one) { return one.first->changed == one.second; };
+  const auto bound = [&](const auto& one) {
+    const auto found = one.first->now.names.find(one.second.first);
+    return found != one.first->now.names.end() && same(found->second, one.second.second);
+  };
+  return std::ranges::all_of(seen.objects, unchanged) && std::ranges::all_of(seen.names, bound);
+}
+
+// What a generator gives behind its first item holds as long as what it reads stays what it was when it ran.
+void Follower::wait_for_others(Object* function, Object* locals, Object* iterator) {
+  auto& items = iterator->now.items;
+  if (items.size() < 2) return;
+  auto seen = std::make_shared<Seen>();
+  see_names(*function, locals, *seen);
+  const std::vector<Val> rest(items.begin() + 1, items.end());
+  const auto behind = iterator->now.next;
+  spend_bytes(rest.size() * sizeof(Val));
+  touch(iterator);
+  items.resize(1);
+  iterator->now.names["."] = whole(0);
+  iterator->now.next = std::make_shared<const NextItems>([this, seen, rest, behind, function](Object* self) {
+    const Val turn = self->now.names["."];
+    const bool lost = !turn.whole() || !is_as_seen(*seen);
+    if (lost) {
+      const std::string why = fmt::format("what {} gives behind its first item is not followed", function->name);
+      give(self, unknown(why, function->statement->begin, true));
+      return false;
+    }
+    const auto i = static_cast<std::size_t>(turn.integer);
+    if (i < rest.size()) give(self, rest[i]);
+    touch(self);
+    self->now.names["."] = whole(turn.integer + 1);
+    if (i + 1 < rest.size()) return true;
+    self->now.next = behind;
+    return false;
+  });
+}
+
+// A generator is followed to its end when it is first asked: what it does behind its first item is told with that
+// condition, and what it leaves different at one of its items is not known from here on.
+void Follower::run_ahead(Object* function, Object* locals, Object* iterator) {
+  constexpr std::size_t kMostStops = 8;
+  const bool alone = std::exchange(to_the_end_, false);
+  iterator->called = true;
+  std::vector<StatePtr> stops;
+  const std::size_t outer = ahead_.size();
+  const YieldTo to = [&](const Val& v) {
+    give(iterator, v);
+    if (alone) return;
+    if (stops.size() < kMostStops) stops.push_back(take());
+    if (ahead_.size() == outer) ahead_.push_back(fmt::format("unless {} is asked for no more", function->name));
+  };
+  try {
+    (void)body_value(function, locals, &to);
+  } catch (const Thrown& thrown) {
+    ahead_.resize(outer);
+    for (const StatePtr& stop : stops) drop(stop);
+    if (iterator->now.items.empty()) throw;
+    touch(iterator);
+    iterator->now.next = std::make_shared<const NextItems>([thrown](Object*) -> bool { throw thrown; });
+    if (!alone) wait_for_others(function, locals, iterator);
+    return;
+  }
+  ahead_.resize(outer);
+  for (const StatePtr& stop : stops) {
+    stop->other.erase(iterator);
+    merge(stop, fmt::format("depends on how far {} has run", function->name), function->statement->begin);
+  }
+  if (!alone) wait_for_others(function, locals, iterator);
 }
 
 // A function that workers of Ray run, or a class whose instances are there.
@@ -222,6 +350,7 @@ Val Follower::call_function(Object* function, Arguments& a) {
   while (locals->scope != nullptr && locals->scope->statement != nullptr) locals->scope = locals->scope->scope;
   const auto& parameters = function->lambda != nullptr ? function->lambda->parameters : function->statement->parameters;
   bind_parameters(parameters, a, original, locals);
+  locals->frame = original->statement;
   const bool unclear = !original->altered.empty() && !original->altered.starts_with("context") &&
                        !original->altered.starts_with("asynccontext");
   if (unclear)
@@ -231,7 +360,13 @@ Val Follower::call_function(Object* function, Arguments& a) {
   const bool rays = is_of_ray(*original);
   const bool of_actor = !a.values.empty() && a.values[0].is(Kind::kInstance) && a.values[0].object->of != nullptr &&
                         is_of_ray(*a.values[0].object->of);
-  const auto follow = [&] { return body_value(original, locals, original); };
+  const bool generates = original->statement != nullptr && original->statement->generates;
+  const auto follow = [&] {
+    if (!generates) return body_value(original, locals);
+    Val out = generator(original, locals);
+    if (is_iterator(out) && (unclear || rays || of_actor)) bring_all(out.object);
+    return out;
+  };
   try {
     Val out = of_actor ? in_worker(a.values[0].object, follow, a.at)
               : rays   ? in_worker(ray_variables_.contains(function) ? function : original, follow, a.at)
@@ -421,6 +556,12 @@ void Follower::handed_over(const Val& v, const std::string& to, std::size_t at, 
   if (v.is(Kind::kFunction)) (v.object->bases.empty() ? v.object : v.object->bases[0])->handed = true;
   if (v.object == nullptr || depth > 4 || v.object == environ_ || !changes) return;
   hand_args(v);
+  if (is_context(v)) return enter_elsewhere(v, to, at);
+  if (is_iterator(v) && v.object->now.next != nullptr) {  // which may go through it
+    conditions_.push_back(fmt::format("where what {} is handed to calls it", to));
+    bring_all(v.object);
+    conditions_.pop_back();
+  }
   const std::string_view what = v.sequence() ? "a list" : v.is(Kind::kDict) ? "a dictionary" : "an object";
   const std::string why = fmt::format("{} is handed to {} at line {}, which may change it", what, to, line(at));
   const Content held = v.object->now;
@@ -548,6 +689,8 @@ bool Follower::take_dotenv(const Arguments& a) {
 // The items of what can be gone through; none where they are not known.
 std::optional<std::vector<Val>> Follower::items_of(const Val& v, std::size_t at) {
   if (v.sequence()) {
+    refresh(v);
+    if (is_iterator(v)) bring_all(v.object);
     if (names_server(v)) used_.insert(v.object);
     if (is_iterator(v)) {
       touch(v.object);
@@ -576,10 +719,7 @@ std::optional<std::vector<Val>> Follower::items_of(const Val& v, std::size_t at)
     for (std::size_t i = 0; i < v.text->text.size(); ++i) out.push_back(text(sources::slice(*v.text, i, i + 1)));
     return out;
   }
-  const bool named_tuple =
-      v.is(Kind::kInstance) && v.object->of != nullptr && v.object->now.open.empty() &&
-      std::ranges::any_of(v.object->of->bases, [](const Object* base) { return base->name.ends_with("NamedTuple"); });
-  if (named_tuple) {
+  if (is_named_tuple(v)) {
     std::vector<std::pair<std::string, Val>> fields;
     dataclass_fields(v.object->of, fields);
     std::vector<Val> out;

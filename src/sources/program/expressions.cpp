@@ -80,6 +80,8 @@ constexpr std::array<std::string_view, 68> kBuiltins = {"abs",
                                                         "divmod",
                                                         "ascii"};
 
+constexpr const char* kComprehension = "comprehension";  // the way of its scope
+
 bool is_builtin(std::string_view name) {
   return std::find(kBuiltins.begin(), kBuiltins.end(), name) != kBuiltins.end() || name.ends_with("Error") ||
          name.ends_with("Warning");
@@ -201,29 +203,38 @@ Val Follower::value_of(const Expr& e) {
       return comprehension(e);
     case Expr::Kind::kWalrus: {
       const Val v = value(*e.kids[1]);
+      Object* inner = locals_;
+      while (locals_->way == kComprehension) locals_ = locals_->scope;  // which has names of its own
       bind(*e.kids[0], v);
+      locals_ = inner;
       return v;
     }
     case Expr::Kind::kAwait:
     case Expr::Kind::kStar:
       return value(*e.kids[0]);
-    case Expr::Kind::kYield: {
-      Val v = e.kids.empty() ? none() : value(*e.kids[0]);
-      if (yields_ == nullptr) return none();
-      if (e.name.empty()) {
-        yields_->push_back(std::move(v));
-      } else if (auto items = items_of(v, e.begin)) {
-        yields_->insert(yields_->end(), items->begin(), items->end());
-      } else {
-        yields_->push_back(
-            unknown(fmt::format("{} is computed where the program runs", shown(e.begin, e.end)), e.begin, true));
-      }
-      return none();
-    }
+    case Expr::Kind::kYield:
+      return yielded(e);
     case Expr::Kind::kSlice:
       return unclear(e);
   }
   return unclear(e);
+}
+
+// Nothing is handed in but by send().
+Val Follower::yielded(const Expr& e) {
+  const Val v = e.kids.empty() ? none() : value(*e.kids[0]);
+  if (yield_to_ == nullptr) return none();
+  if (e.name.empty()) {
+    (*yield_to_)(v);
+  } else {
+    const Val all = iterator_over(v, e.begin);
+    while (const auto item = pull(all.object)) {
+      (*yield_to_)(*item);
+      if (is_many(*item)) break;
+    }
+    if (v.is(Val::Kind::kList) && is_iterator(v) && v.object->frame != nullptr) return unclear(e);  // what it returns
+  }
+  return source_.text.find(".send(") == std::string_view::npos ? none() : unclear(e);
 }
 
 // What --set says of a name that is not known.
@@ -276,7 +287,10 @@ Val Follower::name_value(const Expr& e) {
   for (const Object* scope = locals_; scope != nullptr; scope = scope->scope) {
     spend(1);
     const auto it = scope->now.names.find(e.name);
-    if (it == scope->now.names.end()) continue;
+    if (it == scope->now.names.end()) {
+      refuse_unbound(scope, e);
+      continue;
+    }
     if (it->second.is(Val::Kind::kGone)) return given_or(unclear(e), e.name);
     if (e.name == "__file__" && it->second.known_text()) {
       ShellText own = *it->second.text;
@@ -342,7 +356,10 @@ void Follower::add_parts(const std::vector<TextPart>& parts, ShellText& out, std
     }
     ShellText format;
     add_parts(part.format, format, at);
-    if (!format.text.empty() && !v.is(Val::Kind::kUnknown))
+    const auto own = part.conversion == '\0' && format.text.empty() ? own_format(v, {}, place) : std::nullopt;
+    if (own)
+      v = *own;
+    else if (!format.text.empty() && !v.is(Val::Kind::kUnknown))
       v = format.unknowns.empty() ? formatted(v, format.text, place) : unclear(*part.field);
     add(out, text_or_hole(v, place));
   }
@@ -420,6 +437,12 @@ Val Follower::list_of(std::vector<Val> items, Val::Kind kind) {
 Val Follower::iterator_of(std::vector<Val> items) {
   Val out = list_of(std::move(items));
   out.object->name = kIterator;
+  return out;
+}
+
+Val Follower::iterator_of(NextItems next) {
+  Val out = iterator_of(std::vector<Val>());
+  out.object->now.next = std::make_shared<const NextItems>(std::move(next));
   return out;
 }
 
@@ -560,6 +583,7 @@ Val Follower::instance_attribute(const Val& base, const std::string& name, const
     const std::string why = fmt::format("{} may be set by what is not known here", name);
     return lost_attribute(object->now.open.empty() ? why : object->now.open, name, e);
   }
+  if ((name == "_replace" || name == "_asdict") && is_named_tuple(base)) return method("namedtuple." + name, base);
   if (name == "start" && is_worker(object->of)) {
     if (const Val* run = class_member(object->of, "run", open)) return bound_member(*run, base, object->of, e);
   }
@@ -654,6 +678,10 @@ Val Follower::attribute(const Val& base, const std::string& name, const Expr& e)
 
 Val Follower::item_at(const Val& base, const Val& index, const Expr& e) {
   if (base.is(Val::Kind::kDict)) return dict_item(base, index, e.begin);
+  if (is_named_tuple(base)) {
+    const auto items = items_of(base, e.begin);
+    return items ? item_at(list_aside(*items, Val::Kind::kTuple), index, e) : unclear(e);
+  }
   if (base.is(Val::Kind::kText)) {
     spend_bytes(base.text->text.size());
     const auto size = base.known_text() ? static_cast<std::int64_t>(base.text->text.size()) : -1;
@@ -955,55 +983,84 @@ Val Follower::lambda(const Expr& e) {
   return out;
 }
 
+// What stands behind this clause may have any number of items.
+void Follower::lose_clause(const Expr& e, std::size_t from) {
+  conditions_.push_back(fmt::format("in a loop at line {}", line(e.begin)));
+  bind(*e.clauses[from].target, unclear(*e.clauses[from].target));
+  Object* aside = make();
+  clause(e, from + 1, aside);
+  conditions_.pop_back();
+}
+
+// False where a test is not known.
+bool Follower::clause_item(const Expr& e, std::size_t from, const Val& item, Object* out) {
+  const Clause& one = e.clauses[from];
+  bind(*one.target, item);
+  for (const Expr* test : one.tests) {
+    const auto holds = truth(value(*test));
+    if (holds == std::optional(false)) return true;
+    if (!holds) return false;
+  }
+  clause(e, from + 1, out);
+  return true;
+}
+
 void Follower::clause(const Expr& e, std::size_t from, Object* out) {
   if (from == e.clauses.size()) {
     if (e.name == "dict") {
       const Val key = value(*e.kids[0]);
       set_entry(out, key, value(*e.kids[1]), e.begin);
     } else {
-      out->now.items.push_back(value(*e.kids[0]));
-      spend(1);
+      give(out, value(*e.kids[0]));
     }
     return;
   }
-  const Clause& one = e.clauses[from];
-  const Val all = value(*one.items);
-  const auto items = items_of(all, one.items->begin);
   const auto lose = [&] {
+    touch(out);
     if (e.name == "dict")
       out->now.open = fmt::format("{} is computed where the program runs", shown(e.begin, e.end));
     else
-      out->now.items.push_back(
-          unknown(fmt::format("{} is computed where the program runs", shown(e.begin, e.end)), e.begin, true));
+      give_lost(out, e.begin, e.end);
   };
-  if (!items || std::any_of(items->begin(), items->end(), is_many)) {
-    conditions_.push_back(fmt::format("in a loop at line {}", line(e.begin)));
-    bind(*one.target, unclear(*one.target));
-    Object* aside = make();
-    clause(e, from + 1, aside);
-    conditions_.pop_back();
-    return lose();
-  }
-  for (const Val& item : *items) {
-    bind(*one.target, item);
-    std::optional<bool> kept = true;
-    for (const Expr* test : one.tests) {
-      const auto holds = truth(value(*test));
-      kept = holds ? (*holds ? kept : holds) : std::nullopt;
-      if (kept != std::optional(true)) break;
+  const Val all = iterator_over(value(*e.clauses[from].items), e.clauses[from].items->begin);
+  while (const auto item = pull(all.object)) {
+    spend(1);
+    if (is_many(*item)) {
+      lose_clause(e, from);
+      return lose();
     }
-    if (kept == std::optional(true)) clause(e, from + 1, out);
-    if (!kept) lose();
+    if (!clause_item(e, from, *item, out)) lose();
   }
+}
+
+// Only what it goes through first is asked for where it is written.
+Val Follower::generator_expression(const Expr& e, Object* scope) {
+  const Val all = iterator_over(value(*e.clauses[0].items), e.clauses[0].items->begin);
+  Object* function = function_;
+  return iterator_of([this, &e, scope, all, function](Object* self) {
+    const auto item = pull(all.object);
+    if (!item) return false;
+    const Frame outer = turn_to_frame({scope, function, {}, nullptr});
+    try {
+      if (is_many(*item)) lose_clause(e, 0);
+      if (is_many(*item) || !clause_item(e, 0, *item, self)) give_lost(self, e.begin, e.end);
+    } catch (...) {
+      (void)turn_to_frame(outer);
+      throw;
+    }
+    (void)turn_to_frame(outer);
+    return !is_many(*item);
+  });
 }
 
 Val Follower::comprehension(const Expr& e) {
   Object* scope = make();
   scope->scope = locals_;
+  scope->way = kComprehension;
+  if (e.name == "generator") return generator_expression(e, scope);
   Val out;
   out.kind = e.name == "dict" ? Val::Kind::kDict : e.name == "set" ? Val::Kind::kSet : Val::Kind::kList;
   out.object = make();
-  if (e.name == "generator") out.object->name = kIterator;
   Object* outer = std::exchange(locals_, scope);
   try {
     clause(e, 0, out.object);

@@ -236,16 +236,73 @@ void Follower::bind(const Expr& target, Val v) {
     mystery->name = target.name;
     v.mystery = mystery;
   }
-  Object* scope = locals_;
-  if (global_names_.contains(target.name)) {
-    scope = globals_;
-    for (Object* around = locals_->scope; around != nullptr; around = around->scope) {
-      if (around->now.names.contains(target.name)) scope = around;
-      if (around->now.names.contains(target.name)) break;
-    }
-  }
+  Object* scope = scope_to_bind(target.name);
   touch(scope);
   scope->now.names[target.name] = std::move(v);
+}
+
+// Where an assignment to a name puts it.
+Object* Follower::scope_to_bind(const std::string& name) const {
+  if (!global_names_.contains(name)) return locals_;
+  for (Object* around = locals_->scope; around != nullptr; around = around->scope) {
+    if (around->now.names.contains(name)) return around;
+  }
+  return globals_;
+}
+
+namespace {
+
+void add_names(const Expr* target, std::set<std::string>& out) {
+  if (target == nullptr) return;
+  if (target->kind == Expr::Kind::kName) out.insert(target->name);
+  const bool several =
+      target->kind == Expr::Kind::kTuple || target->kind == Expr::Kind::kList || target->kind == Expr::Kind::kStar;
+  if (!several) return;
+  for (const Expr* kid : target->kids) add_names(kid, out);
+}
+
+// The names that a block assigns to, and those that it declares to be others'.
+void add_names(const Block& block, std::set<std::string>& out, std::set<std::string>& others) {
+  for (const Stmt* one : block) {
+    if (one->kind == Stmt::Kind::kGlobal || one->kind == Stmt::Kind::kNonlocal)
+      others.insert(one->names.begin(), one->names.end());
+    const bool defines = one->kind == Stmt::Kind::kFunction || one->kind == Stmt::Kind::kClass;
+    if (defines) out.insert(one->name);
+    if (defines) continue;
+    const bool deletes = one->kind == Stmt::Kind::kDelete;
+    for (const Expr* target : one->targets) {
+      if (!deletes || target->kind == Expr::Kind::kName) add_names(target, out);
+    }
+    const bool imports = one->kind == Stmt::Kind::kImport || one->kind == Stmt::Kind::kImportFrom;
+    for (std::size_t i = 0; imports && i + 1 < one->names.size(); i += 2)
+      out.insert(one->names[i + 1].empty() ? one->names[i].substr(0, one->names[i].find('.')) : one->names[i + 1]);
+    for (const Block* inner : {&one->body, &one->other, &one->last}) add_names(*inner, out, others);
+    for (const Handler& handler : one->handlers) {
+      if (!handler.name.empty()) out.insert(handler.name);
+      add_names(handler.body, out, others);
+    }
+  }
+}
+
+}  // namespace
+
+// The names that are a function's own, wherever in it they are assigned to.
+const std::set<std::string>& Follower::local_names(const Stmt& function) {
+  const auto known = local_names_.find(&function);
+  if (known != local_names_.end()) return known->second;
+  spend_bytes(function.end - function.begin);
+  std::set<std::string> out;
+  std::set<std::string> others;
+  add_names(function.body, out, others);
+  for (const Parameter& one : function.parameters) out.insert(one.name);
+  for (const std::string& name : others) out.erase(name);
+  return local_names_[&function] = std::move(out);
+}
+
+// A name that is a function's own and that it has not assigned to yet is none of what stands around it.
+void Follower::refuse_unbound(const Object* scope, const Expr& name) {
+  if (scope->frame == nullptr || !scope->now.open.empty() || source_.given.contains(name.name)) return;
+  if (local_names(*scope->frame).contains(name.name)) throw Thrown{instance("UnboundLocalError"), name.begin};
 }
 
 void Follower::bind_each(const Expr& target, const Val& v) {
@@ -342,8 +399,10 @@ void Follower::remove(const Expr& target) {
   if (target.kind == Expr::Kind::kTuple || target.kind == Expr::Kind::kList) {
     for (const Expr* kid : target.kids) remove(*kid);
   } else if (target.kind == Expr::Kind::kName) {
-    touch(locals_);
-    locals_->now.names.erase(target.name);
+    Object* scope = scope_to_bind(target.name);
+    if (!scope->now.names.contains(target.name)) refuse_unbound(scope, target);
+    touch(scope);
+    scope->now.names.erase(target.name);
   } else if (target.kind == Expr::Kind::kAttribute) {
     const Val base = value(*target.kids[0]);
     if (base.object == nullptr) return;
@@ -472,13 +531,22 @@ bool breaks(const Block& block) {
   });
 }
 
+// Whether a `return` in it leaves the function around it.
+bool returns(const Block& block) {
+  return std::ranges::any_of(block, [](const Stmt* one) {
+    if (one->kind == Stmt::Kind::kFunction || one->kind == Stmt::Kind::kClass) return false;
+    return one->kind == Stmt::Kind::kReturn || returns(one->body) || returns(one->other) || returns(one->last) ||
+           std::ranges::any_of(one->handlers, [](const Handler& handler) { return returns(handler.body); });
+  });
+}
+
 }  // namespace
 
 // Whether what stands behind a loop that has no end may run: what yields or awaits gives way to others, and what fails
 // in it may be met.
 bool Follower::goes_on_behind(const Stmt& loop) {
   const std::string_view text = source_.text.substr(loop.begin, loop.end - std::min(loop.begin, loop.end));
-  if (yields_ != nullptr || text.find("await") != std::string_view::npos) return true;
+  if (yield_to_ != nullptr || text.find("await") != std::string_view::npos) return true;
   const std::string what = fmt::format("the loop at line {} runs, which has no end", line(loop.begin));
   if (tries_ > apart_) {
     if (endings_.size() < kMostEndings) endings_.push_back("unless " + what);
@@ -528,42 +596,92 @@ Follower::Flow Follower::while_statement(const Stmt& one) {
 // The item of a loop's turn: of an iterator the first that is left, of a list that the loop changes what stands there
 // by then. False behind the last.
 bool Follower::next_item(const Val& all, std::size_t turn, const std::vector<Val>& items, Val& item) {
-  const bool lives = all.is(Val::Kind::kList) && !std::ranges::any_of(all.object->now.items, is_many);
-  if (lives && is_iterator(all)) {
-    if (all.object->now.items.empty()) return false;
-    touch(all.object);
-    item = all.object->now.items.front();
-    all.object->now.items.erase(all.object->now.items.begin());
-    return true;
+  if (is_iterator(all)) {
+    const auto pulled = pull(all.object);
+    if (pulled) item = *pulled;
+    return pulled.has_value();
   }
+  const bool lives = all.is(Val::Kind::kList) && !std::ranges::any_of(all.object->now.items, is_many);
   const std::vector<Val>& now = lives ? all.object->now.items : items;
   if (turn >= now.size()) return false;
   item = now[turn];
   return true;
 }
 
+// Whether a loop's body can be followed where a generator yields: nothing of it leaves the loop, and the generator
+// would not see what it raises.
+bool Follower::runs_between(const Stmt& loop, const Val& all) const {
+  const bool waits = is_iterator(all) && all.object->frame != nullptr && !all.object->called;
+  if (!waits || all.object->now.next == nullptr) return false;
+  const Stmt& own = *all.object->frame;
+  const std::string_view text = source_.text.substr(own.begin, own.end - own.begin);
+  spend_bytes(2 * text.size());
+  const bool meets = text.find("try:") != text.npos || text.find("with ") != text.npos;
+  return all.object->now.items.empty() && !meets && !breaks(loop.body) && !returns(loop.body);
+}
+
+// for TARGET in GENERATOR: each turn runs where the generator yields.
+Follower::Flow Follower::for_each_yield(const Stmt& one, const Val& all) {
+  touch(all.object);
+  all.object->called = true;
+  all.object->now.next = nullptr;
+  Flow out;
+  Frame own{locals_, function_, global_names_, yield_to_};
+  const YieldTo to = [&](const Val& v) {
+    spend(2);
+    Frame inner = turn_to_frame(own);
+    Flow flow;
+    std::vector<Left> broken;
+    try {
+      if (!is_many(v)) bind(*one.targets[0], v);
+      flow = is_many(v) ? unknown_loop(one, [&] { bind_unclear(*one.targets[0]); }) : run(one.body);
+    } catch (...) {
+      own = turn_to_frame(std::move(inner));
+      throw;
+    }
+    const bool goes_on = turn(flow, out, broken);
+    own = turn_to_frame(std::move(inner));
+    if (goes_on) return;
+    if (out.left.empty() || out.left.back().way != Way::kRaise) throw Thrown{instance("SystemExit"), ended_at_};
+    const Left last = out.left.back();
+    out.left.pop_back();
+    turn_to(last.state);
+    drop(last.state);
+    throw Thrown{last.value, last.at};
+  };
+  (void)body_value(all.object->bases[0], all.object->scope, &to);
+  Flow rest = run(one.other);
+  out.on = rest.on;
+  std::move(rest.left.begin(), rest.left.end(), std::back_inserter(out.left));
+  return out;
+}
+
+void Follower::bind_unclear(const Expr& target) {
+  if (target.kind == Expr::Kind::kTuple)
+    bind_each(target, unclear(target));
+  else
+    bind(target, unclear(target));
+}
+
 Follower::Flow Follower::for_statement(const Stmt& one) {
   const Val all = value(*one.value);
-  const auto items = items_of(all, one.value->begin);
-  const bool many = items && std::any_of(items->begin(), items->end(),
-                                         [](const Val& v) { return v.is(Val::Kind::kUnknown) && v.mystery->many; });
-  const auto unclear_target = [&] {
-    const Expr& target = *one.targets[0];
-    if (target.kind == Expr::Kind::kTuple)
-      bind_each(target, unclear(target));
-    else
-      bind(target, unclear(target));
-  };
-  if (!items || many || items->size() > limits::kProgramTurns) return unknown_loop(one, unclear_target);
-  if (is_iterator(all)) {  // what takes of it inside the loop takes of what is left
-    touch(all.object);
-    all.object->now.items = *items;
-  }
+  if (runs_between(one, all)) return for_each_yield(one, all);
+  // What takes of an iterator inside the loop takes of what is left.
+  const auto items = is_iterator(all) ? std::optional(std::vector<Val>()) : items_of(all, one.value->begin);
+  const auto unclear_target = [&] { bind_unclear(*one.targets[0]); };
+  if (!items || std::ranges::any_of(*items, is_many) || items->size() > limits::kProgramTurns)
+    return unknown_loop(one, unclear_target);
   Flow out;
   std::vector<Left> broken;
   const std::size_t outer = conditions_.size();
   Val item;
   for (std::size_t turned = 0; next_item(all, turned, *items, item); ++turned) {
+    if (is_many(item) || (is_iterator(all) && turned >= limits::kProgramTurns)) {
+      Flow rest = unknown_loop(one, unclear_target);
+      std::move(rest.left.begin(), rest.left.end(), std::back_inserter(out.left));
+      out.on = rest.on;
+      break;
+    }
     if (turned > limits::kProgramTurns) throw Exhausted{};
     bind(*one.targets[0], item);
     if (!turn(run(one.body), out, broken)) break;
@@ -663,25 +781,77 @@ Follower::Flow Follower::try_statement(const Stmt& one) {
   return out;
 }
 
+namespace {
+
+// What Python's own exceptions are kinds of; "": none that is known here.
+std::string_view kind_of_exception(std::string_view name) {
+  struct Kind {
+    std::string_view name;
+    std::string_view of;
+  };
+  constexpr auto kKinds = std::to_array<Kind>({{"ModuleNotFoundError", "ImportError"},
+                                               {"FileNotFoundError", "OSError"},
+                                               {"FileExistsError", "OSError"},
+                                               {"PermissionError", "OSError"},
+                                               {"NotADirectoryError", "OSError"},
+                                               {"IsADirectoryError", "OSError"},
+                                               {"ProcessLookupError", "OSError"},
+                                               {"ChildProcessError", "OSError"},
+                                               {"InterruptedError", "OSError"},
+                                               {"BlockingIOError", "OSError"},
+                                               {"TimeoutError", "OSError"},
+                                               {"ConnectionError", "OSError"},
+                                               {"BrokenPipeError", "ConnectionError"},
+                                               {"ConnectionResetError", "ConnectionError"},
+                                               {"ConnectionRefusedError", "ConnectionError"},
+                                               {"ConnectionAbortedError", "ConnectionError"},
+                                               {"KeyError", "LookupError"},
+                                               {"IndexError", "LookupError"},
+                                               {"ZeroDivisionError", "ArithmeticError"},
+                                               {"OverflowError", "ArithmeticError"},
+                                               {"FloatingPointError", "ArithmeticError"},
+                                               {"UnboundLocalError", "NameError"},
+                                               {"NotImplementedError", "RuntimeError"},
+                                               {"RecursionError", "RuntimeError"},
+                                               {"UnicodeError", "ValueError"},
+                                               {"UnicodeDecodeError", "UnicodeError"},
+                                               {"UnicodeEncodeError", "UnicodeError"},
+                                               {"JSONDecodeError", "ValueError"},
+                                               {"CalledProcessError", "SubprocessError"},
+                                               {"TimeoutExpired", "SubprocessError"},
+                                               {"IndentationError", "SyntaxError"}});
+  const auto it = std::ranges::find(kKinds, name, &Kind::name);
+  return it == kKinds.end() ? std::string_view() : it->of;
+}
+
+}  // namespace
+
 int Follower::is_exception(const Val& exception, const Val& type) const {
   const Object* of = exception.object;
   const std::string raised = of == nullptr ? "" : of->of != nullptr ? of->of->name : of->name;
   const std::string wanted = type.object == nullptr ? "" : type.object->name;
   if (raised.empty() || wanted.empty()) return -1;
-  const auto last = [](const std::string& name) { return name.substr(name.rfind('.') + 1); };
-  if (last(raised) == last(wanted) || wanted == "BaseException") return 1;
+  std::string_view searched = last_name(wanted);
+  if (searched == "IOError" || searched == "EnvironmentError") searched = "OSError";
+  if (last_name(raised) == searched || wanted == "BaseException") return 1;
   const bool system = raised == "SystemExit" || raised == "KeyboardInterrupt" || raised == "GeneratorExit";
   if (wanted == "Exception") return system ? 0 : 1;
   if (system) return 0;
-  const bool own = exception.is(Val::Kind::kInstance) && of->of != nullptr;
-  if (own) {
-    for (const Object* base : of->of->bases) {
-      if (base->name == wanted) return 1;
+  const Object* own = exception.is(Val::Kind::kClass)                           ? of
+                      : exception.is(Val::Kind::kInstance) && of->of != nullptr ? of->of
+                                                                                : nullptr;
+  if (own != nullptr) {
+    for (const Object* base : own->bases) {
+      if (last_name(base->name) == searched) return 1;
     }
     return -1;
   }
-  return wanted == "OSError" || wanted == "LookupError" || wanted == "ArithmeticError" || wanted == "RuntimeError" ||
-                 wanted == "EnvironmentError" || wanted == "IOError"
+  for (std::string_view kind = kind_of_exception(last_name(raised)); !kind.empty(); kind = kind_of_exception(kind)) {
+    if (kind == searched) return 1;
+  }
+  const bool is_known = !kind_of_exception(last_name(raised)).empty();
+  return !is_known && (searched == "OSError" || searched == "LookupError" || searched == "ArithmeticError" ||
+                       searched == "RuntimeError")
              ? -1
              : 0;
 }
@@ -782,28 +952,181 @@ Follower::Flow Follower::with_statement(const Stmt& one) {
   return with_managers(one);
 }
 
-Follower::Flow Follower::with_managers(const Stmt& one) {
-  bool suppresses = false;
-  for (std::size_t i = 0; i < one.values.size(); ++i) {
-    Val manager = value(*one.values[i]);
-    suppresses = suppresses || (manager.is(Val::Kind::kInstance) && manager.object->name == "contextlib.suppress");
-    if (manager.is(Val::Kind::kInstance) && manager.object->of != nullptr) {
-      bool unclear = false;
-      if (const Val* enter = class_member(manager.object->of, "__enter__", unclear); enter != nullptr) {
-        Arguments a;
-        a.at = one.begin;
-        manager = call(bound_member(*enter, manager, manager.object->of, *one.values[i]), a);
-      }
-    }
-    if (one.targets[i] != nullptr) bind(*one.targets[i], manager);
+// What stands behind the manager that gave `entered`: the next, or the body.
+Follower::Flow Follower::inside(const Val& entered, const Stmt& one, std::size_t from) {
+  if (one.targets[from] != nullptr) bind(*one.targets[from], entered);
+  return with_managers(one, from + 1);
+}
+
+Follower::Flow Follower::with_managers(const Stmt& one, std::size_t from) {
+  const Deeper deeper(*this);
+  if (from == one.values.size()) return run(one.body);
+  const Val manager = value(*one.values[from]);
+  if (is_context(manager)) return within_context(manager, one, from);
+  if (manager.is(Val::Kind::kInstance) && manager.object->name == "contextlib.suppress")
+    return within_suppress(manager, one, from);
+  if (manager.is(Val::Kind::kInstance) && manager.object->of != nullptr) return within_object(manager, one, from);
+  return inside(manager, one, from);
+}
+
+// What leaves a statement by raising; behind no try it ends the program.
+void Follower::end_or_raise(Left left, Flow& out) {
+  if (tries_ > 0 || left.state == nullptr) {
+    out.left.push_back(std::move(left));
+    return;
   }
-  if (!suppresses) return run(one.body);
+  drop(left.state);
+  const std::string what = leaves(left);
+  ended_at_ = left.at;
+  if (endings_.size() < kMostEndings && std::ranges::find(endings_, what) == endings_.end()) endings_.push_back(what);
+}
+
+// The body runs where the function of the context yields, and what it raises is raised there.
+Follower::Flow Follower::within_context(const Val& context, const Stmt& one, std::size_t from) {
+  Flow out;
+  std::optional<Left> leaving;
+  Frame own{locals_, function_, global_names_, yield_to_};
+  Object* entered = context.object;
+  entered->called = true;
+  const YieldTo to = [&](const Val& v) {
+    if (leaving) return;
+    Frame inner = turn_to_frame(own);
+    Flow flow;
+    try {
+      flow = inside(v, one, from);
+    } catch (...) {
+      own = turn_to_frame(std::move(inner));
+      throw;
+    }
+    own = turn_to_frame(std::move(inner));
+    std::optional<Left> last;
+    if (!flow.on && !flow.left.empty()) last = flow.left.back();
+    if (last) flow.left.pop_back();
+    std::move(flow.left.begin(), flow.left.end(), std::back_inserter(out.left));
+    if (flow.on) return;
+    if (!last || last->state == nullptr) throw Thrown{instance("SystemExit"), ended_at_};
+    turn_to(last->state);
+    drop(last->state);
+    if (last->way == Way::kRaise) throw Thrown{last->value, last->at};
+    leaving = *last;  // what stands behind the yield runs first
+  };
+  (void)body_value(entered->bases[0], entered->scope, &to);
+  if (!leaving) return out;
+  leaving->state = take();
+  out.left.push_back(*leaving);
+  out.on = false;
+  return out;
+}
+
+// What another than `with` is handed may enter it.
+void Follower::enter_elsewhere(const Val& context, const std::string& to, std::size_t at) {
+  if (std::exchange(context.object->called, true)) return;
+  conditions_.push_back(fmt::format("where what {} is handed to calls it", to));
+  const YieldTo to_nothing = [](const Val&) {};
+  const std::string why = fmt::format("a context is handed to {} at line {}, which may enter it", to, line(at));
+  const StatePtr before = take();
+  try {
+    (void)body_value(context.object->bases[0], context.object->scope, &to_nothing);
+  } catch (const Thrown&) {
+  }
+  merge(before, why, at);
+  conditions_.pop_back();
+}
+
+// An object with __enter__ and __exit__.
+Follower::Flow Follower::within_object(const Val& manager, const Stmt& one, std::size_t from) {
+  bool unclear = false;
+  const auto method_of = [&](const char* name) {
+    const Val* found = class_member(manager.object->of, name, unclear);
+    return found != nullptr && found->is(Val::Kind::kFunction) ? found : nullptr;
+  };
+  const Val* enter = method_of("__enter__");
+  if (enter == nullptr) enter = method_of("__aenter__");
+  const Val* exit = method_of("__exit__");
+  if (exit == nullptr) exit = method_of("__aexit__");
+  Val entered = manager;
+  if (enter != nullptr) {
+    Arguments a;
+    a.at = one.begin;
+    entered = call(bound_member(*enter, manager, manager.object->of, *one.values[from]), a);
+  }
+  if (exit == nullptr) return inside(entered, one, from);
+  const Val leaves_by = *exit;
+  ++tries_;
+  Flow flow;
+  try {
+    flow = inside(entered, one, from);
+  } catch (const Thrown& thrown) {
+    flow = leave(Way::kRaise, thrown.value, thrown.at);
+  }
+  --tries_;
+  call_exit(leaves_by, manager, one, flow);
+  return flow;
+}
+
+// __exit__ is called however the body is left; what it says of what was raised decides whether that goes on.
+void Follower::call_exit(const Val& exit, const Val& manager, const Stmt& one, Flow& flow) {
+  const auto exited = [&](const Val& raised) {
+    Arguments a;
+    a.at = one.begin;
+    a.values = {raised.is(Val::Kind::kNone) ? none() : unknown("what was raised", one.begin), raised, raised};
+    return call(bound_member(exit, manager, manager.object->of, *one.values[0]), a);
+  };
+  if (flow.on) (void)exited(none());
+  std::vector<Left> all = std::exchange(flow.left, {});
+  const bool alone = !flow.on && all.size() == 1;
+  for (Left& left : all) {
+    if (!alone || left.state == nullptr) {
+      if (left.way == Way::kRaise)
+        end_or_raise(std::move(left), flow);
+      else
+        flow.left.push_back(std::move(left));
+      continue;
+    }
+    turn_to(left.state);
+    drop(left.state);
+    const Val says = exited(left.way == Way::kRaise ? left.value : none());
+    if (left.way == Way::kRaise && truth(says) == std::optional(true)) {
+      flow.on = true;
+      continue;
+    }
+    if (left.way == Way::kRaise && !truth(says)) ++doubts_;
+    left.state = take();
+    if (left.way == Way::kRaise)
+      end_or_raise(std::move(left), flow);
+    else
+      flow.left.push_back(std::move(left));
+  }
+}
+
+// contextlib.suppress(TYPE, …)
+Follower::Flow Follower::within_suppress(const Val& manager, const Stmt& one, std::size_t from) {
   ++tries_;
   const StatePtr before = take();
   const std::size_t doubts = doubts_;
-  Flow out = run(one.body);
+  Flow out;
+  try {
+    out = inside(none(), one, from);
+  } catch (const Thrown& thrown) {
+    out = leave(Way::kRaise, thrown.value, thrown.at);
+  }
   --tries_;
-  settle(out.left, Way::kRaise, out, fmt::format("depends on what fails at line {}", line(one.begin)), one.begin);
+  std::vector<Left> raised;
+  std::vector<Left> others;
+  for (Left& left : out.left) {
+    const bool held = left.way == Way::kRaise && std::ranges::any_of(manager.object->bound, [&](const Val& type) {
+                        return is_exception(left.value, type) != 0;
+                      });
+    (held ? raised : others).push_back(std::move(left));
+  }
+  settle(raised, Way::kRaise, out, fmt::format("depends on what fails at line {}", line(one.begin)), one.begin);
+  out.left.clear();
+  for (Left& left : others) {
+    if (left.way == Way::kRaise)
+      end_or_raise(std::move(left), out);
+    else
+      out.left.push_back(std::move(left));
+  }
   if (doubts_ > doubts && out.on)
     merge(before, fmt::format("depends on what fails at line {}", line(one.begin)), one.begin);
   else
@@ -1174,10 +1497,12 @@ void Follower::follow_alone(Object* function, Object* owner, const std::string& 
     a.values = {self};
   }
   try {
-    if (is_command(*function) && owner == nullptr)
-      (void)run_as_command({.kind = Val::Kind::kFunction, .object = function}, a);
-    else
-      (void)call_function(function, a);
+    const Val out = is_command(*function) && owner == nullptr
+                        ? run_as_command({.kind = Val::Kind::kFunction, .object = function}, a)
+                        : call_function(function, a);
+    const YieldTo to_nothing = [](const Val&) {};
+    if (is_context(out)) (void)body_value(out.object->bases[0], out.object->scope, &to_nothing);
+    if (is_iterator(out)) bring_all(out.object);
   } catch (const Thrown&) {
   }
   pending_.clear();

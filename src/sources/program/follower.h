@@ -108,7 +108,18 @@ class Follower {
   int catches(const Handler& handler, const Val& exception);  // 1, 0, or -1: not known
   int is_exception(const Val& exception, const Val& type) const;
   Flow with_statement(const Stmt& one);
-  Flow with_managers(const Stmt& one);
+  Flow with_managers(const Stmt& one, std::size_t from = 0);
+  Flow within_context(const Val& context, const Stmt& one, std::size_t from);
+  Flow within_object(const Val& manager, const Stmt& one, std::size_t from);
+  Flow within_suppress(const Val& manager, const Stmt& one, std::size_t from);
+  void call_exit(const Val& exit, const Val& manager, const Stmt& one, Flow& flow);
+  Flow inside(const Val& entered, const Stmt& one, std::size_t from);
+  void enter_elsewhere(const Val& context, const std::string& to, std::size_t at);
+  Flow for_each_yield(const Stmt& one, const Val& generator);
+  bool runs_between(const Stmt& loop, const Val& all) const;
+  void bind_unclear(const Expr& target);
+  Object* scope_to_bind(const std::string& name) const;
+  void end_or_raise(Left left, Flow& out);
   Flow match_statement(const Stmt& one);
   Flow match_cases(const Stmt& one, const Val& value, std::size_t from);
   int matches(const Expr& pattern, const Val& value);
@@ -119,6 +130,8 @@ class Follower {
   void define_function(const Stmt& one);
   void define_class(const Stmt& one);
   Val decorated(const Stmt& one, Val value);
+  const std::set<std::string>& local_names(const Stmt& function);
+  void refuse_unbound(const Object* scope, const Expr& name);
   void import(const Stmt& one);
   void import_from(const Stmt& one);
   Val imported(const std::string& name, std::size_t at);
@@ -130,6 +143,7 @@ class Follower {
   Val value(const Expr& e);
   Val value_of(const Expr& e);
   Val name_value(const Expr& e);
+  Val yielded(const Expr& e);
   Val given_or(Val found, const std::string& name);
   Val asked(const Val& v);
   [[nodiscard]] static std::string imported_from(std::string_view name, std::string_view as);
@@ -162,6 +176,9 @@ class Follower {
   Val boolean_value(const Expr& e, std::size_t from);
   Val comprehension(const Expr& e);
   void clause(const Expr& e, std::size_t from, Object* out);
+  bool clause_item(const Expr& e, std::size_t from, const Val& item, Object* out);
+  void lose_clause(const Expr& e, std::size_t from);
+  Val generator_expression(const Expr& e, Object* scope);
   Val lambda(const Expr& e);
   Val unclear(const Expr& e) const;
   Val unclear(std::size_t begin, std::size_t end) const;
@@ -182,6 +199,7 @@ class Follower {
   Val str(const Val& v, std::size_t at);
   std::optional<std::string> repr(const Val& v, int depth = 0) const;
   Val formatted(const Val& v, const std::string& spec, std::size_t at);
+  std::optional<Val> own_format(const Val& v, const std::string& spec, std::size_t at);
   Val text(std::string s, std::size_t at) const;
   Val text(ShellText t) const;
   ShellText text_or_hole(const Val& v, std::size_t at);
@@ -193,7 +211,27 @@ class Follower {
   Val call_command(const Val& callee, bool plain, Arguments& arguments);
   void bind_parameters(const std::vector<Parameter>& parameters, Arguments& arguments, Object* function,
                        Object* locals);
-  Val body_value(Object* function, Object* locals, Object* frame_owner);
+  using YieldTo = std::function<void(Val)>;
+  // Whose names are at hand, and where what it yields goes.
+  struct Frame {
+    Object* locals = nullptr;
+    Object* function = nullptr;
+    std::set<std::string> global_names = {};
+    const YieldTo* yield_to = nullptr;
+  };
+  Frame turn_to_frame(Frame frame);
+  Val body_value(Object* function, Object* locals, const YieldTo* yield_to = nullptr);
+  Val generator(Object* function, Object* locals);
+  void run_ahead(Object* function, Object* locals, Object* iterator);
+  // What a generator reads beside its own names, as it was when it ran.
+  struct Seen {
+    std::vector<std::pair<const Object*, std::size_t>> objects = {};
+    std::vector<std::pair<const Object*, std::pair<std::string, Val>>> names = {};
+  };
+  void see(const Val& v, Seen& out, int depth = 0) const;
+  void see_names(const Object& function, const Object* scope, Seen& out, int depth = 0) const;
+  [[nodiscard]] bool is_as_seen(const Seen& seen) const;
+  void wait_for_others(Object* function, Object* locals, Object* iterator);
   Val instantiate(Object* type, Arguments& arguments);
   void dataclass_fields(Object* type, std::vector<std::pair<std::string, Val>>& out, int depth = 0);
   Val with_others(const Val& command, const Arguments& a, const std::string& to);
@@ -206,6 +244,21 @@ class Follower {
   std::optional<std::vector<Val>> items_of(const Val& v, std::size_t at);  // none: not known
   Val list_of(std::vector<Val> items, Val::Kind kind = Val::Kind::kList);
   Val iterator_of(std::vector<Val> items);
+  Val iterator_of(NextItems next);
+  Val iterator_over(const Val& v, std::size_t at);
+  void give(Object* iterator, Val item);
+  void give_lost(Object* iterator, std::size_t begin, std::size_t end);
+  bool bring(Object* iterator);
+  void bring_all(Object* iterator);
+  std::optional<Val> pull(Object* iterator);
+  void refresh(const Val& view);
+  Val enumerated(const Arguments& a);
+  Val zipped(const Arguments& a);
+  Val mapped(const Arguments& a);
+  Val filtered(const Arguments& a);
+  Val backwards(const Val& v, std::size_t at);
+  Val any_or_all(bool any, const Arguments& a);
+  Val chained(const Val& parts, std::size_t at);
   std::optional<std::vector<Val>> members_of(Object* type, std::size_t at);
   Val next_of(Arguments& a);
   std::vector<Val> distinct(std::vector<Val> items) const;  // as a set has them
@@ -229,6 +282,7 @@ class Follower {
   Val joined(const Val& self, Arguments& a);
   Val format_call(const ShellText& format, Arguments& a);
   Val list_method(const std::string& name, const Val& self, Arguments& a);
+  Val iterator_method(const std::string& name, const Val& self, Arguments& a);
   Val dict_method(const std::string& name, const Val& self, Arguments& a);
   Val set_method(const std::string& name, const Val& self, Arguments& a);
   void update(Object* dict, const Val& more, std::size_t at);
@@ -249,6 +303,11 @@ class Follower {
   std::optional<Val> copied(const std::string& name, Arguments& a);
   std::optional<Val> deep_copy(const Val& v, std::map<const Object*, Object*>& made, int depth = 0);
   std::optional<Val> template_call(const std::string& name, const Object& callee, Arguments& a);
+  std::optional<Val> rounded(const std::string& name, const Arguments& a);
+  Val named_tuple(const Arguments& a);
+  static bool is_named_tuple(const Val& v);
+  std::optional<Val> named_tuple_method(const std::string& name, const Object& callee, Arguments& a);
+  std::optional<Val> signals(const std::string& name, Arguments& a);
   std::optional<Val> at_exit(const std::string& name, Arguments& a);
   void run_at_exit();
   void bring_parents(Object* parser, const Val& parents, const Arguments& a);
@@ -297,7 +356,9 @@ class Follower {
   Val options_read(Object* parser, bool alone, Arguments& a);
   std::optional<std::map<std::string, Val>> read_words(const Object& parser, const std::vector<Val>& given,
                                                        std::size_t at);
-  static void take_values(Object& options, const std::map<std::string, Val>& values);
+  void take_values(Object& options, const std::map<std::string, Val>& values) const;
+  Val subcommand(Object& all, Arguments& a);
+  bool read_subcommand(const Object& all, const std::vector<Val>& given, WordsRead& read);
   Val click_default(const Object& option, const std::string& name, std::size_t at);
   Val as_click_reads(const Val& given, std::string_view type, const Val& not_known, std::size_t at);
   void set_default(Object* parser, const std::string& name, const Val& v, std::size_t at);
@@ -328,6 +389,8 @@ class Follower {
   std::optional<Val> start(const std::string& name, Arguments& a);
   std::optional<Val> start_process(const std::string& name, Arguments& a);
   void start_popen(const Val& args, bool in_shell, Arguments& a);
+  Val process_of(const std::string& name, const Val& args, bool in_shell, const Arguments& a);
+  void start_input(const Val& args, const Val& input, Arguments& a);
   Val list_aside(std::vector<Val> items, Val::Kind kind = Val::Kind::kList);
   Val run_by(const Val& program, std::vector<Val> words);
   std::optional<Val> start_by_words(const std::string& name, Arguments& a);
@@ -340,7 +403,8 @@ class Follower {
   [[nodiscard]] static bool runs_a_text(std::string_view name);
   bool start_unknown(const std::string& name, Arguments& a);
   void start_shell(const Val& text, Arguments& a);
-  void start_split(const Val& text, Arguments& a);
+  void start_split(const std::string& name, const Val& text, Arguments& a);
+  void add_page_words(std::size_t at, std::vector<ShellWord>& words, RunContext& where);
   void start_words(const Val& words, Arguments& a, std::size_t drop = 0);
   void add_word(const Val& v, std::vector<ShellWord>& out, RunContext& context, bool texts_alone);
   [[nodiscard]] ShellWord word(const ShellText& text, const Val& v, std::size_t at) const;
@@ -460,12 +524,16 @@ class Follower {
   };
   std::vector<AtExit> at_exit_;  // atexit.register, in their order
   std::deque<Program> fields_;   // of lines of IPython: what is followed points into them
-  std::vector<Val>* yields_ = nullptr;
-  int quiet_ = 0;    // nothing is recorded
-  int tries_ = 0;    // around what is followed
-  int calls_ = 0;    // inside each other
-  int forever_ = 0;  // loops without a test
-  int apart_ = 0;    // threads around what is followed
+  const YieldTo* yield_to_ = nullptr;
+  std::size_t changes_ = 0;         // of all objects, so far
+  bool to_the_end_ = false;         // an iterator is gone through without anything between its items
+  std::vector<std::string> ahead_;  // generators that ran further than they are asked for
+  std::map<const Stmt*, std::set<std::string>> local_names_;  // of functions
+  int quiet_ = 0;                                             // nothing is recorded
+  int tries_ = 0;                                             // around what is followed
+  int calls_ = 0;                                             // inside each other
+  int forever_ = 0;                                           // loops without a test
+  int apart_ = 0;                                             // threads around what is followed
   std::size_t ended_at_ = 0;
   std::string image_;       // of the container that is started
   TakenDefaults defaults_;  // so far

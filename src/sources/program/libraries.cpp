@@ -1,6 +1,7 @@
 // What is known of Python's library: paths, JSON, shlex, workers. Tested by tests/traps_test.cpp.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -259,25 +260,33 @@ std::optional<Val> Follower::json(const std::string& name, Arguments& a) {
 
 // --- iteration ---
 
+// What each part gives, one after the other.
+Val Follower::chained(const Val& parts, std::size_t at) {
+  const Val all = iterator_over(parts, at);
+  return iterator_of([this, all, at](Object* self) {
+    Val part = self->now.names["."];
+    if (part.is(Kind::kNone)) {
+      const auto following = pull(all.object);
+      if (!following) return false;
+      touch(self);
+      part = self->now.names["."] = iterator_over(*following, at);
+    }
+    const auto item =
+        part.is(Kind::kList) ? pull(part.object) : unknown("what is left to go through is not known", at, true);
+    touch(self);
+    if (item) give(self, *item);
+    if (!item) self->now.names["."] = none();
+    return !item || !is_many(*item);
+  });
+}
+
 std::optional<Val> Follower::iteration(const std::string& name, Arguments& a) {
   const auto many = [&] {
     return list_of({unknown(shown(a.at, a.end) + " is computed where the program runs", a.at, true)});
   };
   if (name == "itertools.chain" || name == "itertools.chain.from_iterable") {
-    std::vector<Val> parts = a.values;
-    if (name.ends_with("from_iterable")) {
-      const auto all = a.values.empty() ? std::nullopt : items_of(a.values[0], a.at);
-      if (!all) return many();
-      parts = *all;
-    }
-    std::vector<Val> out;
-    for (const Val& one : parts) {
-      const auto items = items_of(one, a.at);
-      if (!items) return many();
-      spend_bytes(items->size() * sizeof(Val));
-      out.insert(out.end(), items->begin(), items->end());
-    }
-    return iterator_of(std::move(out));
+    if (name.ends_with("from_iterable")) return a.values.empty() ? many() : chained(a.values[0], a.at);
+    return chained(list_aside(a.values), a.at);
   }
   if (name == "itertools.product" && a.keys.empty()) {
     std::vector<std::vector<Val>> rows = {{}};
@@ -742,6 +751,112 @@ std::optional<Val> Follower::environment_call(const std::string& name, Arguments
   return none();
 }
 
+// --- numbers ---
+
+std::optional<Val> Follower::rounded(const std::string& name, const Arguments& a) {
+  if (!name.starts_with("math.") || a.values.size() != 1) return std::nullopt;
+  const Val v = asked(a.values[0]);
+  if (!v.whole() && !v.is(Kind::kFloat)) return std::nullopt;
+  const double d = v.is(Kind::kFloat) ? v.number : static_cast<double>(v.integer);
+  if (!(std::abs(d) < 9e15)) return std::nullopt;
+  const std::string_view what = last_name(name);
+  if (what == "ceil") return whole(static_cast<std::int64_t>(std::ceil(d)));
+  if (what == "floor") return whole(static_cast<std::int64_t>(std::floor(d)));
+  if (what == "trunc") return whole(static_cast<std::int64_t>(d));
+  if (what == "sqrt" && d >= 0) return real(std::sqrt(d));
+  if (what == "log2" && d > 0 && std::exp2(std::nearbyint(std::log2(d))) == d)
+    return real(std::nearbyint(std::log2(d)));
+  return std::nullopt;
+}
+
+// --- named tuples ---
+
+// namedtuple(NAME, "a b" or ["a", "b"], defaults=…)
+Val Follower::named_tuple(const Arguments& a) {
+  std::vector<std::string> names;
+  if (a.values.size() == 2 && a.values[1].known_text()) {
+    std::string all = a.values[1].text->text;
+    std::replace(all.begin(), all.end(), ',', ' ');
+    for (std::size_t from = all.find_first_not_of(' '); from < all.size(); from = all.find_first_not_of(' ', from)) {
+      const std::size_t end = std::min(all.find(' ', from), all.size());
+      names.push_back(all.substr(from, end - from));
+      from = end;
+    }
+  } else if (const auto items = a.values.size() == 2 ? items_of(a.values[1], a.at) : std::nullopt) {
+    for (const Val& one : *items) names.push_back(one.known_text() ? one.text->text : std::string());
+  }
+  const Val* defaults = a.key("defaults");
+  const auto last = defaults == nullptr ? std::optional(std::vector<Val>()) : items_of(*defaults, a.at);
+  const bool known = !names.empty() && std::ranges::find(names, "") == names.end() && last &&
+                     last->size() <= names.size() && a.values[0].known_text() &&
+                     a.keys.size() == (defaults == nullptr ? 0U : 1U);
+  if (!known) return unclear(a.at, a.end);
+  Val out = {.kind = Kind::kClass, .object = make()};
+  out.object->name = a.values[0].text->text;
+  out.object->bases = {native("typing.NamedTuple").object};
+  for (const std::string& name : names) out.object->now.items.push_back(text(name, a.at));
+  for (std::size_t i = 0; i < last->size(); ++i)
+    out.object->now.names[names[names.size() - last->size() + i]] = (*last)[i];
+  return out;
+}
+
+bool Follower::is_named_tuple(const Val& v) {
+  return v.is(Kind::kInstance) && v.object->of != nullptr && v.object->now.open.empty() &&
+         std::ranges::any_of(v.object->of->bases,
+                             [](const Object* base) { return base->name.ends_with("NamedTuple"); });
+}
+
+// _replace, _asdict, _fields of one.
+std::optional<Val> Follower::named_tuple_method(const std::string& name, const Object& callee, Arguments& a) {
+  if (!name.starts_with("namedtuple.")) return std::nullopt;
+  const Val& self = callee.bound[0];
+  if (name.ends_with("_replace")) return replaced(self, a);
+  std::vector<std::pair<std::string, Val>> fields;
+  dataclass_fields(self.object->of, fields);
+  Val out = {.kind = Kind::kDict, .object = make()};
+  for (const auto& [field, fallback] : fields)
+    set_entry(out.object, text(field, a.at), self.object->now.names[field], a.at);
+  return out;
+}
+
+// --- signals ---
+
+// signal.signal(NUMBER, function), and what sends this program a signal: its own function runs then, or it ends.
+std::optional<Val> Follower::signals(const std::string& name, Arguments& a) {
+  const auto called = [&](const Val& number) {
+    return number.is(Kind::kNative) ? std::string(last_name(number.object->name)) : std::string();
+  };
+  if (name == "signal.signal" && a.values.size() == 2) {
+    const std::string which = called(a.values[0]);
+    set_name(globals_, ".signal " + (which.empty() ? "any" : which), a.values[1]);
+    return none();
+  }
+  const bool later = name == "signal.alarm" || name == "signal.setitimer";
+  const bool own = name == "os.kill" && a.call != nullptr && a.values.size() == 2 &&
+                   shown(a.call->arguments[0].value->begin, a.call->arguments[0].value->end) == "os.getpid()";
+  if (!own && !later && name != "signal.raise_signal") return std::nullopt;
+  const std::string which = later ? "SIGALRM" : called(a.values.empty() ? none() : a.values.back());
+  const auto handler = globals_->now.names.find(".signal " + which);
+  const bool lost = which.empty() || globals_->now.names.contains(".signal any");
+  constexpr auto kLeft = std::to_array<std::string_view>({"SIGCHLD", "SIGCONT", "SIGURG", "SIGWINCH"});
+  if (!lost && handler == globals_->now.names.end()) {
+    if (later || std::ranges::find(kLeft, which) != kLeft.end()) return none();
+    throw Thrown{instance("SystemExit"), a.at};
+  }
+  const Val runs = handler == globals_->now.names.end() ? none() : handler->second;
+  Arguments inner;
+  inner.at = a.at;
+  inner.end = a.end;
+  inner.values = {unknown("the signal", a.at), none()};
+  if (!lost && !later && runs.is(Kind::kFunction)) {
+    (void)call(runs, inner);
+    return none();
+  }
+  (void)either([&] { return runs.is(Kind::kFunction) ? call(runs, inner) : unclear(a.at, a.end); },
+               [&] { return unclear(a.at, a.end); }, a.at);
+  return none();
+}
+
 // --- at the end ---
 
 // atexit.register(function, …)
@@ -808,8 +923,15 @@ std::optional<Val> Follower::template_call(const std::string& name, const Object
 
 std::optional<Val> Follower::library(const std::string& name, const Object& callee, Arguments& a) {
   if (name == "sys.exit" || name == "os._exit" || name == "os.abort") throw Thrown{instance("SystemExit"), a.at};
+  if (auto out = signals(name, a)) return out;
+  if (auto out = rounded(name, a)) return out;
+  if (name == "collections.namedtuple") return named_tuple(a);
   if (name == "object.__setattr__" && a.values.size() == 3) return builtin("setattr", a);
-  if (name == "contextlib.suppress") return instance(name);
+  if (name == "contextlib.suppress") {
+    Val out = instance(name);
+    out.object->bound = a.values;
+    return out;
+  }
   using Known = std::optional<Val> (Follower::*)(const std::string&, Arguments&);
   constexpr auto kKnown = std::to_array<Known>(
       {&Follower::command_line, &Follower::container_call, &Follower::environment_call, &Follower::file_call,

@@ -285,7 +285,24 @@ Val Follower::text_method(const std::string& name, const Val& self, Arguments& a
 
 // --- lists ---
 
+// send() and its kin; what is handed in is not followed.
+Val Follower::iterator_method(const std::string& name, const Val& self, Arguments& a) {
+  if (name == "__next__" || name == "send" || name == "__anext__") {
+    Arguments one;
+    one.at = a.at;
+    one.end = a.end;
+    one.values = {self};
+    return next_of(one);
+  }
+  touch(self.object);
+  self.object->now.next = nullptr;
+  self.object->now.items.clear();
+  if (name != "close") ++doubts_;
+  return name == "close" ? none() : unclear(a.at, a.end);
+}
+
 Val Follower::list_method(const std::string& name, const Val& self, Arguments& a) {
+  if (is_iterator(self)) return iterator_method(name, self, a);
   if (name == "copy") {
     if (names_server(self)) used_.insert(self.object);
     return list_of(self.object->now.items, self.kind);
@@ -468,13 +485,12 @@ Val Follower::dict_method(const std::string& name, const Val& self, Arguments& a
   if (name == "keys" || name == "values" || name == "items") {
     const auto keys = items_of(self, a.at);
     if (!keys) return list_of({unknown(shown(a.at, a.end) + " is computed where the program runs", a.at, true)});
-    if (name == "keys") return list_of(*keys);
-    std::vector<Val> out;
-    for (const auto& [key, v] : dict->now.pairs) {
-      if (v.is(Kind::kGone)) continue;
-      out.push_back(name == "values" ? v : list_of({key, v}, Kind::kTuple));
-    }
-    return list_of(std::move(out));
+    Val out = list_of({});
+    out.object->name = kView;
+    out.object->way = name;
+    out.object->bound = {self};
+    refresh(out);
+    return out;
   }
   if ((name == "get" || name == "pop" || name == "setdefault") && !a.values.empty()) {
     const Val& key = a.values[0];

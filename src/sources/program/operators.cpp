@@ -36,8 +36,9 @@ std::optional<bool> Follower::truth(const Val& v) {
     case Kind::kList:
     case Kind::kTuple:
     case Kind::kSet: {
-      const auto& items = v.object->now.items;
       if (is_iterator(v)) return true;
+      refresh(v);
+      const auto& items = v.object->now.items;
       if (items.empty()) return false;
       spend_items(items);
       return std::all_of(items.begin(), items.end(), is_many) ? std::nullopt : std::optional(true);
@@ -153,10 +154,19 @@ std::optional<bool> Follower::contains(const Val& all, const Val& one) {
     return all.object->now.open.empty() ? std::optional(false) : std::nullopt;
   }
   if (!all.sequence()) return std::nullopt;
+  refresh(all);
   if (is_iterator(all)) {  // which is gone through up to it
-    touch(all.object);
-    all.object->now.items = {unknown("what is left to go through is not followed", one.begin, true)};
-    return std::nullopt;
+    while (const auto item = pull(all.object)) {
+      spend(1);
+      const auto fits = is_many(*item) ? std::nullopt : equal(*item, one);
+      if (fits == std::optional(true)) return true;
+      if (fits) continue;
+      touch(all.object);
+      all.object->now.next = nullptr;
+      all.object->now.items = {unknown("what is left to go through is not followed", one.begin, true)};
+      return std::nullopt;
+    }
+    return false;
   }
   std::optional<bool> out = false;
   for (const Val& item : all.object->now.items) {
@@ -279,7 +289,8 @@ Val Follower::binary(const std::string& op, const Val& left, const Val& right, s
   const bool list_a = a.is(Kind::kList) || a.is(Kind::kTuple);
   const bool list_b = b.is(Kind::kList) || b.is(Kind::kTuple);
   if (op == "+" && ((list_a && (list_b || b.is(Kind::kUnknown))) || (list_b && a.is(Kind::kUnknown)))) {
-    if (list_a && list_b && a.kind != b.kind) throw Thrown{instance("TypeError"), begin};
+    const auto no_list = [](const Val& v) { return is_iterator(v) || is_view(v); };
+    if ((list_a && list_b && a.kind != b.kind) || no_list(a) || no_list(b)) throw Thrown{instance("TypeError"), begin};
     std::vector<Val> out;
     for (const Val* one : {&a, &b}) {
       if (one->is(Kind::kUnknown)) {
@@ -338,7 +349,7 @@ std::optional<std::string> Follower::repr(const Val& v, int depth) const {
       return Value(v.text->text).repr();
     case Kind::kList:
     case Kind::kTuple: {
-      if (is_iterator(v) || v.object->name == kRange) return std::nullopt;
+      if (is_iterator(v) || is_view(v) || v.object->name == kRange) return std::nullopt;
       std::string out;
       for (const Val& item : v.object->now.items) {
         const auto one = repr(item, depth + 1);
@@ -398,10 +409,32 @@ ShellText Follower::text_or_hole(const Val& v, std::size_t at) {
   return out.is(Kind::kText) ? *out.text : hole(out, at);
 }
 
+// What __format__ of its class makes of it.
+std::optional<Val> Follower::own_format(const Val& v, const std::string& spec, std::size_t at) {
+  bool open = false;
+  const Val* own =
+      v.is(Kind::kInstance) && v.object->of != nullptr ? class_member(v.object->of, "__format__", open) : nullptr;
+  if (own == nullptr) return std::nullopt;
+  if (!own->is(Kind::kFunction)) return unclear(v.begin, std::max(v.begin, v.end));
+  Arguments a;
+  a.at = at;
+  a.values = {v, text(spec, at)};
+  return call(*own, a);
+}
+
+// 1,000 and 1_000.
+static std::string grouped(std::string digits, char sign) {
+  const std::size_t front = digits.starts_with('-') ? 1 : 0;
+  for (std::size_t i = std::min(digits.find('.'), digits.size()); i > front + 3;) digits.insert(i -= 3, 1, sign);
+  return digits;
+}
+
 // As format() of it: what fmt understands of the format as Python does.
 Val Follower::formatted(const Val& value, const std::string& spec, std::size_t at) {
   const Val v = asked(value);
   if (v.is(Kind::kUnknown)) return v;
+  if (auto own = own_format(v, spec, at)) return *own;
+  if ((spec == "," || spec == "_") && v.is(Kind::kInt)) return text(grouped(std::to_string(v.integer), spec[0]), at);
   const bool plain = spec.find_first_of(",_%n{}") == std::string::npos && spec.size() < 12 &&
                      spec.find_first_not_of("0123456789.<>^+- #bcdeEfFgGosxX*0=") == std::string::npos &&
                      spec.find('=') == std::string::npos;

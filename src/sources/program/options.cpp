@@ -17,6 +17,14 @@ using Kind = Val::Kind;
 // A parser that takes no beginning of a name for the name.
 constexpr std::string_view kWholeNames = "whole";
 
+// Under which a parser keeps its subcommands, by their names, and `dest` under "".
+constexpr const char* kSubcommands = "=subcommands";
+
+const Object* subcommands_of(const Object& parser) {
+  const auto found = parser.keys.find(kSubcommands);
+  return found == parser.keys.end() ? nullptr : found->second.object;
+}
+
 // Under which a parser keeps what set_defaults gave a name, and (without one) its argument_default.
 std::string default_key(const std::string& name) { return "=" + name; }
 
@@ -131,6 +139,8 @@ void Follower::set_default(Object* parser, const std::string& name, const Val& v
 Val Follower::parsed_options(Object* parser) {
   Val out = instance("argparse.Namespace");
   out.object->now.open = parser->now.open;
+  if (subcommands_of(*parser) != nullptr && parser->now.open.empty())
+    out.object->now.open = "which subcommand is given is not known here";
   out.object->now.pairs = parser->now.pairs;
   spend(4 * parser->now.pairs.size());
   for (const auto& [key, v] : parser->now.pairs) {
@@ -225,6 +235,7 @@ Val Follower::options_read(Object* parser, bool alone, Arguments& a) {
   }
   Val out = parsed_options(parser);
   if (values) take_values(*out.object, *values);
+  if (values) out.object->now.open = parser->now.open;
   if (parser->keys.contains(kServersWords))
     out.object->keys[kServersWords] = servers_words(parser, own ? given : nullptr, a.at);
   if (alone) return out;
@@ -235,7 +246,42 @@ Val Follower::options_read(Object* parser, bool alone, Arguments& a) {
   return list_of({out, others}, Kind::kTuple);
 }
 
+// subparsers.add_parser(NAME, aliases=[…]): a parser of its own.
+Val Follower::subcommand(Object& all, Arguments& a) {
+  Arguments inner = a;
+  inner.values.clear();
+  Val out = command_line("argparse.ArgumentParser", inner).value_or(unclear(a.at, a.end));
+  std::vector<Val> names = a.values;
+  const Val* aliases = a.key("aliases");
+  const auto others = aliases == nullptr ? std::optional(std::vector<Val>()) : items_of(*aliases, a.at);
+  if (others) names.insert(names.end(), others->begin(), others->end());
+  const bool known =
+      others && !names.empty() && std::ranges::all_of(names, [](const Val& v) { return v.known_text(); });
+  for (const Val& one : known ? names : std::vector<Val>()) all.keys["=" + one.text->text] = out;
+  if (!known) all.now.open = fmt::format("what {} brings is not followed", shown(a.at, a.end));
+  return out;
+}
+
+// What stands behind the name of a subcommand is its own; false where that is not followed.
+bool Follower::read_subcommand(const Object& all, const std::vector<Val>& given, WordsRead& read) {
+  const Val& word = given[read.next];
+  const auto found = word.known_text() ? all.keys.find("=" + word.text->text) : all.keys.end();
+  if (found == all.keys.end() || !all.now.open.empty()) return false;
+  const Object& parser = *found->second.object;
+  const std::vector<Val> rest(given.begin() + static_cast<std::ptrdiff_t>(read.next) + 1, given.end());
+  const auto values = read_words(parser, rest, read.at);
+  if (!values) return false;
+  for (const auto& [key, v] : parser.now.pairs) {
+    if (key.known_text()) read.values[key.text->text] = v;
+  }
+  for (const auto& [name, v] : *values) read.values[name] = v;
+  if (const auto dest = all.keys.find(""); dest != all.keys.end()) read.values[dest->second.text->text] = word;
+  read.next = given.size();
+  return true;
+}
+
 std::optional<Val> Follower::parser_call(const std::string& name, const Object& callee, Arguments& a) {
+  if (name == "argparse.Subparsers.add_parser" && !callee.bound.empty()) return subcommand(*callee.bound[0].object, a);
   if (callee.bound.empty() || !name.starts_with("argparse.ArgumentParser.")) return std::nullopt;
   const std::string what = name.substr(24);
   const Val& self = callee.bound[0];
@@ -253,9 +299,15 @@ std::optional<Val> Follower::parser_call(const std::string& name, const Object& 
   if (what == "parse_args" || what == "parse_known_args") return options_read(parser, what == "parse_args", a);
   if (what == "error" || what == "exit") throw Thrown{instance("SystemExit"), a.at};
   if (what == "add_subparsers") {
-    touch(parser);
-    parser->now.open = "which subcommand is given is not known here";
-    return unknown("what subparsers.add_parser gives is not known here", a.at);
+    Val out = instance("argparse.Subparsers");
+    const Val* dest = a.key("dest");
+    if (dest != nullptr && dest->known_text()) out.object->keys[""] = *dest;
+    if (const Val* own = a.key("parser_class");
+        own != nullptr || subcommands_of(*parser) != nullptr || !a.more.empty()) {
+      touch(parser);
+      parser->now.open = fmt::format("what {} brings is not followed", shown(a.at, a.end));
+    }
+    return parser->keys[kSubcommands] = out;
   }
   return unclear(a.at, a.end);
 }
@@ -318,7 +370,8 @@ std::optional<Val> Follower::taken_words(const Object& record, const std::vector
   const Val* type = known_key(record, "type");
   const Val* choices = known_key(record, "choices");
   const bool listed = count != nullptr && count->known_text() && (count->text->text == "+" || count->text->text == "*");
-  if (count != nullptr && !listed) return std::nullopt;
+  const bool absent = count != nullptr && count->known_text() && count->text->text == "?";
+  if (count != nullptr && !listed && !absent) return std::nullopt;
   std::vector<Val> taken;
   for (; i < words.size() && (listed || taken.empty()); ++i) {
     if (is_open_word(words[i])) return std::nullopt;
@@ -333,6 +386,10 @@ std::optional<Val> Follower::taken_words(const Object& record, const std::vector
     }
     if (choices != nullptr && contains(*choices, v) != std::optional(true)) return std::nullopt;
     taken.push_back(std::move(v));
+  }
+  if (taken.empty() && absent) {
+    const auto fixed = record.keys.find("const");
+    return fixed == record.keys.end() ? none() : fixed->second;
   }
   if (taken.empty() && (!listed || count->text->text == "+")) return std::nullopt;
   return listed ? list_of(std::move(taken)) : taken.front();
@@ -362,6 +419,9 @@ bool Follower::read_word(const std::vector<Val>& given, WordsRead& read) {
       while (read.next < given.size() && !is_option_word(given[read.next])) ++read.next;
       return true;
     }
+  } else if (const Object* all = subcommands_of(read.parser);
+             all != nullptr && read.positional >= read.parser.bound.size()) {
+    return read_subcommand(*all, given, read);
   } else if (read.positional < read.parser.bound.size()) {
     record = read.parser.bound[read.positional++].object;
     // argparse gave it no word already, in front of the option that stands between them.
@@ -390,11 +450,16 @@ std::optional<std::map<std::string, Val>> Follower::read_words(const Object& par
 }
 
 // What a parser read stands in its options; nothing is taken for granted any longer.
-void Follower::take_values(Object& options, const std::map<std::string, Val>& values) {
+void Follower::take_values(Object& options, const std::map<std::string, Val>& values) const {
   options.way = "read";
   for (auto& [key, v] : options.now.pairs) {
     const auto it = key.known_text() ? values.find(key.text->text) : values.end();
     if (it != values.end()) options.now.names[it->first] = v = it->second;
+  }
+  for (const auto& [name, v] : values) {  // of a subcommand
+    if (options.now.names.contains(name)) continue;
+    options.now.names[name] = v;
+    options.now.pairs.emplace_back(text(name, v.begin), v);
   }
 }
 

@@ -122,7 +122,7 @@ RunContext Follower::context(Arguments& a) {
   if (source_.environment != nullptr) out.env = *source_.environment;
   environment({.kind = Kind::kDict, .object = environ_}, out, false);
   std::vector<std::string> when;
-  for (const auto* list : {&conditions_, &endings_}) {
+  for (const auto* list : {&conditions_, &endings_, &ahead_}) {
     for (const std::string& one : *list) {
       spend(when.size() / 4 + 1);
       if (std::find(when.begin(), when.end(), one) == when.end()) when.push_back(one);
@@ -147,6 +147,7 @@ RunContext Follower::context(Arguments& a) {
 // --- processes ---
 
 void Follower::start_words(const Val& all, Arguments& a, std::size_t drop) {
+  if (is_iterator(all)) bring_all(all.object);
   if (all.object != nullptr) used_.insert(all.object);
   if (quiet_ > 0) return;
   RunContext where = context(a);
@@ -179,8 +180,19 @@ void Follower::start_shell(const Val& v, Arguments& a) {
   if (!done && !error_) error_ = done.error();
 }
 
+// What sglang.test.doc_patch adds for pages that run many servers on one machine.
+void Follower::add_page_words(std::size_t at, std::vector<ShellWord>& words, RunContext& where) {
+  constexpr auto kMore = std::to_array<const char*>(
+      {"--max-running-requests", "128", "--max-total-tokens", "20480", "--disable-cuda-graph"});
+  for (const char* word : kMore) add_word(text(word, at), words, where, false);
+  const char* differs =
+      "launch_server_cmd of sglang.test.doc_patch adds --cuda-graph-max-bs-decode 4 since 0.5.15, "
+      "--cuda-graph-max-bs 4 before";
+  add_word(unknown(differs, at, true), words, where, false);
+}
+
 // SGLang's own helpers take a text apart at its blanks, quotes or not; NAME=VALUE in front is a variable.
-void Follower::start_split(const Val& v, Arguments& a) {
+void Follower::start_split(const std::string& name, const Val& v, Arguments& a) {
   if (quiet_ > 0 || !v.is(Kind::kText)) return;
   const ShellText& all = *v.text;
   spend_bytes(all.text.size());
@@ -210,6 +222,7 @@ void Follower::start_split(const Val& v, Arguments& a) {
     add_word(text("--port", a.at), words, where, false);
     add_word(*port, words, where, false);
   }
+  if (name == "sglang.test.doc_patch.launch_server_cmd") add_page_words(a.at, words, where);
   if (!words.empty()) finder_.words(words, where);
 }
 
@@ -217,7 +230,7 @@ std::optional<Val> Follower::start_process(const std::string& name, Arguments& a
   const bool starts = is_one_of(name, kShells) || runs_a_text(name) || is_one_of(name, kProcesses);
   for (std::size_t i = 0; starts && i < a.values.size(); ++i) note_written(a.values[i]);
   if (is_one_of(name, kShells) || runs_a_text(name)) {
-    const auto begin = [&](const Val& v) { runs_a_text(name) ? start_split(v, a) : start_shell(v, a); };
+    const auto begin = [&](const Val& v) { runs_a_text(name) ? start_split(name, v, a) : start_shell(v, a); };
     if (!a.values.empty() || !a.keys.empty()) begin(a.values.empty() ? a.keys[0].second : a.values[0]);
     if (last_name(name) == "launch_server_cmd")
       return list_of({instance("subprocess.process"), unknown("the port is chosen where the program runs", a.at)},
@@ -234,9 +247,57 @@ std::optional<Val> Follower::start_process(const std::string& name, Arguments& a
   if (!in_shell)
     conditions_.push_back(
         fmt::format("where shell={} is {}", shown(shell->begin, shell->end), args->is(Kind::kText) ? "true" : "false"));
-  start_popen(*args, in_shell.value_or(args->is(Kind::kText)), a);
+  const bool shell_runs_it = in_shell.value_or(args->is(Kind::kText));
+  start_popen(*args, shell_runs_it, a);
+  if (const Val* input = a.key("input"); input != nullptr && !shell_runs_it) start_input(*args, *input, a);
   conditions_.resize(outer);
-  return instance("subprocess.process");
+  return process_of(name, *args, shell_runs_it, a);
+}
+
+// Whether a command is known to succeed or to fail.
+static std::optional<bool> known_to_fail(const Val& args, bool in_shell) {
+  const bool words = args.is(Kind::kList) || args.is(Kind::kTuple);
+  const Val* first = words ? (args.object->now.items.empty() ? nullptr : &args.object->now.items[0]) : &args;
+  if (first == nullptr || !first->known_text() || (words && in_shell)) return std::nullopt;
+  std::string_view text = first->text->text;
+  while (text.ends_with(' ') || text.ends_with('\n')) text.remove_suffix(1);
+  if (text == "true" || text == "/bin/true" || text == "/usr/bin/true" || (in_shell && text == ":")) return false;
+  if (text == "false" || text == "/bin/false" || text == "/usr/bin/false") return true;
+  if (!in_shell || !text.starts_with("exit ")) return std::nullopt;
+  const std::string_view status = text.substr(text.find_first_not_of(' ', 5));
+  if (status.empty() || status.size() > 3 || status.find_first_not_of("0123456789") != text.npos) return std::nullopt;
+  return status.find_first_not_of('0') != text.npos;
+}
+
+// What a call of subprocess gives; check=True, check_call and check_output raise where the command fails.
+Val Follower::process_of(const std::string& name, const Val& args, bool in_shell, const Arguments& a) {
+  const auto fails = known_to_fail(args, in_shell);
+  const Val* check = a.key("check");
+  const bool checks = name.starts_with("subprocess.check_") ||
+                      (name == "subprocess.run" && check != nullptr && truth(*check) == std::optional(true));
+  if (fails == std::optional(true) && checks) throw Thrown{instance("subprocess.CalledProcessError"), a.at};
+  if (fails && name == "subprocess.call" && !*fails) return whole(0);
+  Val out = instance("subprocess.process");
+  const bool one = args.known_text() ? !args.text->text.starts_with("exit ") : true;
+  if (fails && one && name == "subprocess.run") out.object->now.names["returncode"] = whole(*fails ? 1 : 0);
+  return out;
+}
+
+// run("bash", input=TEXT): a shell without a file reads what it runs.
+void Follower::start_input(const Val& args, const Val& input, Arguments& a) {
+  const bool words = args.is(Kind::kList) || args.is(Kind::kTuple);
+  std::vector<Val> all = words ? args.object->now.items : std::vector<Val>{args};
+  const bool options = std::ranges::all_of(all, [&](const Val& v) {
+    const bool first = &v == &all.front();
+    return v.known_text() && (first ? is_shell(v.text->text) : v.text->text == "-s" || v.text->text == "-e");
+  });
+  if (all.empty() || !options || !input.is(Kind::kText)) return;
+  const bool fails = std::ranges::any_of(all, [](const Val& v) { return v.text->text == "-e"; });
+  std::vector<Val> run = {all.front()};
+  if (fails) run.push_back(text("-e", a.at));
+  run.push_back(text("-c", a.at));
+  run.push_back(input);
+  start_words(list_aside(std::move(run)), a);
 }
 
 // As Popen(args, shell=…, executable=…) starts it.
@@ -244,6 +305,7 @@ void Follower::start_popen(const Val& args, bool in_shell, Arguments& a) {
   const Val* other = a.argument(2, "executable");
   const Val* program = other == nullptr || other->is(Kind::kNone) ? nullptr : other;
   if (args.sequence()) {
+    if (is_iterator(args)) bring_all(args.object);
     if (names_server(args)) used_.insert(args.object);
     const std::vector<Val> words = args.object->now.items;
     if (!in_shell) return start_words(program == nullptr ? args : run_by(*program, words), a);

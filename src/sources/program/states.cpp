@@ -30,6 +30,7 @@ void Follower::drop(const StatePtr& state) {
 
 // To be called before an object changes.
 void Follower::touch(Object* object) {
+  object->changed = ++changes_;
   for (State* state : alive_) {
     spend(1);
     if (state->other.contains(object)) continue;
@@ -104,6 +105,8 @@ Val Follower::merged(const Val& a, const Val& b, const std::string& name, const 
   const bool lists = a.kind == b.kind && (a.is(Val::Kind::kList) || a.is(Val::Kind::kTuple));
   if (lists && a.object->bases.empty()) {
     Val out = list_of(merged_items(a.object->now.items, b.object->now.items, why, at), a.kind);
+    const bool goes_on = a.object->now.next != nullptr || b.object->now.next != nullptr;
+    if (goes_on) give(out.object, unknown("what is left to go through " + why, at, true));
     if (is_iterator(a) || is_iterator(b)) out.object->name = kIterator;
     out.begin = a.begin;
     out.end = a.end;
@@ -184,6 +187,11 @@ Content Follower::merged(const Content& a, const Content& b, const std::string& 
     Val gone{.kind = Val::Kind::kGone};
     combine(gone, value, name_of(key));
     out.pairs.emplace_back(key, gone);
+  }
+  if (a.next != b.next) {
+    changed = true;
+    out.next = nullptr;
+    out.items.push_back(unknown("what is left to go through " + why, at, true));
   }
   if (out.open.empty() != b.open.empty()) changed = true;
   if (out.open.empty()) out.open = b.open;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -61,13 +62,17 @@ struct Val {
   [[nodiscard]] bool sequence() const { return kind == Kind::kList || kind == Kind::kTuple || kind == Kind::kSet; }
 };
 
+// Puts what comes next into an iterator; false where nothing comes behind that.
+using NextItems = std::function<bool(Object*)>;
+
 // What a program changes of an object.
 struct Content {
   std::vector<Val> items = {};
   std::vector<std::pair<Val, Val>> pairs = {};
   std::map<std::string, Val> names = {};
-  bool inherits = false;  // a dictionary that has the variables of the environment, too
-  std::string open = {};  // why it may have entries that are not known; "": it has none
+  bool inherits = false;                       // a dictionary that has the variables of the environment, too
+  std::string open = {};                       // why it may have entries that are not known; "": it has none
+  std::shared_ptr<const NextItems> next = {};  // of an iterator: what it takes to have more than `items`
 };
 
 struct Object {
@@ -77,6 +82,7 @@ struct Object {
   const Expr* lambda = nullptr;
   Object* scope = nullptr;               // of names around a function; of a scope, the one around it
   Object* of = nullptr;                  // class of an instance, owner of a method, or whose names a dictionary shows
+  const Stmt* frame = nullptr;           // the function whose names it holds while that runs
   Object* shown_by = nullptr;            // the dictionary that shows its names: vars(), globals()
   std::vector<Object*> bases = {};       // of a class
   std::vector<Val> bound = {};           // self of a method; what functools.partial was given
@@ -84,15 +90,23 @@ struct Object {
   std::string altered = {};              // the decorator that may make something else of it; why a name may be another
   std::string imported_as = {};          // what the program calls it: NAME, NAME.PART
   std::string way = {};                  // property, staticmethod, classmethod, dataclass, unclear
+  std::size_t changed = 0;               // when it was last, as the follower counts
   bool called = false;
   bool handed = false;  // to something that is not known, which may call it
 };
 
 // **x or *x that is not known: any number of values.
 inline bool is_many(const Val& v) { return v.is(Val::Kind::kUnknown) && v.mystery->many; }
-// What iter(), map(), zip(), a generator and their kin give: a list of what is still to come, gone through once.
+// What iter(), map(), zip(), a generator and their kin give: a list of what is still to come, gone through once. What
+// an item takes happens when it is asked for.
 inline constexpr std::string_view kIterator = "an iterator";
 inline bool is_iterator(const Val& v) { return v.is(Val::Kind::kList) && v.object->name == kIterator; }
+// What keys(), values() and items() of a dictionary give, which is bound to it: what that has when it is looked at.
+inline constexpr std::string_view kView = "a view of a dictionary";
+inline bool is_view(const Val& v) { return v.is(Val::Kind::kList) && v.object->name == kView; }
+// What a function of contextlib.contextmanager gives, before `with` enters it.
+inline constexpr std::string_view kContext = "a context of the program";
+inline bool is_context(const Val& v) { return v.is(Val::Kind::kInstance) && v.object->name == kContext; }
 // What range() gives: a list that is not written as one.
 inline constexpr std::string_view kRange = "a range";
 // Of a dotted name.

@@ -190,6 +190,14 @@ ShellText python_text(std::string_view text, const PythonToken& token) {
   const std::size_t end = token.end - opening.quotes;
   for (std::size_t i = token.begin + opening.prefix + opening.quotes; i < end;) {
     std::size_t length = 1;
+    // Characters by their names are not looked up.
+    const std::size_t named = !opening.raw && text.substr(i, 3) == "\\N{" ? text.find('}', i) : std::string_view::npos;
+    if (named < end) {
+      append(out, unknown_text(
+                      std::string(text.substr(i, named + 1 - i)) + " is a character that is not looked up here", i));
+      i = named + 1;
+      continue;
+    }
     const std::string piece =
         text[i] == '\\' && !opening.raw ? escaped(text.substr(0, end), i, length) : std::string(1, text[i]);
     out.text += piece;
