@@ -132,6 +132,18 @@ TEST(CaseFile, BracesStandForEveryCombination) {
   const auto open = parse_cases("\nmla_decode --page {16|32\n", "f");
   ASSERT_FALSE(open.has_value());
   EXPECT_EQ(open.error().text(), "f:2: a brace is not closed");
+  const auto nested = parse_cases("mla_decode --page {16|{32}}\n", "f");
+  ASSERT_FALSE(nested);
+  EXPECT_EQ(nested.error().text(), "f:1: a brace holds another");
+  const auto line_of = [](int braces) {
+    std::string line = "mla_decode --page 16";
+    for (int i = 0; i < braces; ++i) line += "{}";
+    return line + "\n";
+  };
+  EXPECT_TRUE(parse_cases(line_of(64), "f"));
+  const auto many = parse_cases(line_of(65), "f");
+  ASSERT_FALSE(many);
+  EXPECT_EQ(many.error().text(), "f:1: more than 64 braces in one line");
 }
 
 TEST(CaseLine, ErrorsNameTheWord) {

@@ -79,6 +79,7 @@ inline constexpr std::size_t kYamlPairs = 100'000;
 // Kernel cases of one file, as text and by number: braces multiply them; and requests that all of them name.
 inline constexpr std::size_t kCaseBytesOfText = std::size_t{16} << 20U;
 inline constexpr std::size_t kCases = 20'000;
+inline constexpr std::size_t kCaseBraces = 64;  // of one line: each is opened for itself
 inline constexpr std::size_t kCaseRequests = std::size_t{1} << 20U;
 // A number of a case line: no tensor has a longer side.
 inline constexpr std::int64_t kCaseNumber = std::int64_t{1} << 31U;

@@ -9,27 +9,32 @@
 namespace preflight {
 namespace {
 
-// How many lines a line with braces stands for: braces multiply.
-double lines_of(std::string_view line) {
+// How many lines a line with braces stands for: braces multiply. Errors: one that is not closed, or holds another.
+Result<double> lines_of(std::string_view line) {
   double lines = 1.0;
-  for (std::size_t open = line.find('{'); open != line.npos; open = line.find('{', open + 1)) {
-    const std::string_view inside = line.substr(open, line.find('}', open) - open);
+  std::size_t braces = 0;
+  for (std::size_t open = line.find('{'); open != line.npos;) {
+    const std::size_t close = line.find('}', open);
+    if (close == line.npos) return failure("a brace is not closed");
+    const std::string_view inside = line.substr(open + 1, close - open - 1);
+    if (inside.find('{') != inside.npos) return failure("a brace holds another");
+    if (++braces > limits::kCaseBraces)
+      return failure(fmt::format("more than {} braces in one line", limits::kCaseBraces));
     lines *= 1.0 + static_cast<double>(std::count(inside.begin(), inside.end(), '|'));
+    open = line.find('{', close);
   }
   return lines;
 }
 
-// The lines a line with braces stands for, the first brace varying slowest; empty when a brace is not closed.
+// The lines a line with braces stands for, the first brace varying slowest.
 std::vector<std::string> expand(const std::string& line) {
   const std::size_t open = line.find('{');
   if (open == std::string::npos) return {line};
   const std::size_t close = line.find('}', open);
-  if (close == std::string::npos) return {};
   std::vector<std::string> lines;
   for (std::size_t at = open + 1; at <= close;) {
     const std::size_t end = std::min(line.find('|', at), close);
     const auto rest = expand(line.substr(0, open) + line.substr(at, end - at) + line.substr(close + 1));
-    if (rest.empty()) return {};
     lines.insert(lines.end(), rest.begin(), rest.end());
     at = end + 1;
   }
@@ -43,14 +48,14 @@ class Cases {
 
   // "" when all that the line stands for were taken, else why not.
   std::string add(const std::string& line) {
-    number_ += lines_of(line);
+    const auto count = lines_of(line);
+    if (!count) return count.error().message;
+    number_ += *count;
     if (number_ > static_cast<double>(limits::kCases) ||
         number_ * static_cast<double>(line.size()) > static_cast<double>(limits::kCaseBytesOfText)) {
       return "braces stand for more cases than fit in memory";
     }
-    const auto lines = expand(line);
-    if (lines.empty()) return "a brace is not closed";
-    for (const std::string& one : lines) {
+    for (const std::string& one : expand(line)) {
       auto parsed = parse_case(one);
       if (!parsed) return parsed.error().message;
       requests_ += parsed->cache_seqlens.size() + parsed->query_lens.size() + parsed->sections.size();
