@@ -435,8 +435,8 @@ std::optional<ShellText> ShellEvaluator::text_beside(const ShellWord& word, std:
   }
   constexpr std::size_t kToLook = 200;  // for a file, as a program does
   if (!spend(kToLook + text->size() / limits::kScriptBytesOfAStep)) why = "the script needs too many steps before";
-  if (text->find('\0') != std::string::npos) why = "it is no text";
   if (text->find('\r') != std::string::npos) why = "its lines end with CR LF, which would end each of its values";
+  if (text->find('\0') != std::string::npos) why = "it is no text";
   if (!why.empty()) return std::nullopt;
   ShellText out{std::move(*text)};
   out.origin.assign(out.text.size(), at);
