@@ -64,14 +64,14 @@ class KeptAnswers {
   template <class Ask>
   Answer kept_of(const ModelFacts& model, std::uint64_t files, const Rest& rest, const Ask& ask) {
     if (!model.hf_config.is_dict()) return ask();
-    return known_.of({files, rest, ModelIdentity(model)}, ask);
+    return known_.of({files, ModelIdentity(model), rest}, ask);
   }
 
   static constexpr std::size_t kMost = 128;
-  struct Question {
+  struct Question {  // compared in this order: most others are of another configuration, which a glance tells
     std::uint64_t files;
-    Rest rest;
     ModelIdentity model;
+    Rest rest;
     bool operator==(const Question&) const = default;
   };
   NewestRemembered<Question, Answer> known_{kMost};
