@@ -17,6 +17,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 std::string many(int count, const std::function<std::string(int)>& part) {
   std::string out;
@@ -789,6 +790,30 @@ TEST(Limits, SettingsThatChangeNothing) {
                                dir.file("few.sh", "A1=2\n" + std::string(kServe) + " --tp $TP\n"))
                   .err,
               HasSubstr("--set A1: changes nothing"));
+}
+
+// What an adapter says of itself is read once, whatever launches and tries ask for it.
+TEST(Limits, AdaptersOfALaunch) {
+  const TemporaryDirectory dir;
+  const auto config = [](int modules) {
+    return R"({"peft_type": "LORA", "r": 8, "lora_alpha": 1, "target_modules": ["q_proj")" +
+           many(modules - 1, [](int i) { return fmt::format(", \"a{}\"", i); }) + "]}";
+  };
+  dir.file("big/adapter_config.json", config(60'000));
+  dir.file("most/adapter_config.json", config(512));
+  dir.file("over/adapter_config.json", config(513));
+  const auto check = [&](const std::string& adapter, int count) {
+    return fmt::format("check --no-kernel -- --model-path Qwen/Qwen3-8B --enable-lora --lora-paths {}",
+                       many(count, [&](int i) { return fmt::format("n{}={}/{} ", i, dir.path(), adapter); }));
+  };
+  expect_bounded(check("big", 1'900), "it changes more than 512 kinds of modules, and no model has so many");
+  expect_bounded(check("over", 1), "it changes more than 512 kinds of modules");
+  const auto told = [&](const std::string& adapter, int count) {
+    return run_command_line("xpu-preflight " + check(adapter, count)).out;
+  };
+  EXPECT_THAT(told("most", 1), Not(HasSubstr("kinds of modules")));
+  EXPECT_THAT(told("most", 1'001), HasSubstr("(of 1001 adapters the first 1000 are looked at)"));
+  EXPECT_THAT(told("most", 1'000), Not(HasSubstr("are looked at")));
 }
 
 // Thousands of cards are shared out in hundreds of thousands of ways.

@@ -123,6 +123,9 @@ inline constexpr std::size_t kSearchedBytes = std::size_t{256} << 20U;
 // Launches of a file, and nodes of a launch.
 inline constexpr std::size_t kLaunches = 1'000;
 inline constexpr int kLaunchNodes = 1'024;
+// Adapters of a launch that are looked at, and kinds of modules that one may change: no model has so many.
+inline constexpr std::size_t kAdapters = 1'000;
+inline constexpr std::size_t kAdapterModules = 512;
 // Cards of a machine, and the MiB of one; mounts of a container.
 inline constexpr int kCards = 4'096;
 inline constexpr std::int64_t kCardMib = 1'000'000'000;

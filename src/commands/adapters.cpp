@@ -3,9 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <iterator>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +20,8 @@
 #include <fmt/ranges.h>
 
 #include "src/base/ascii_case.h"
+#include "src/base/file_state.h"
+#include "src/base/limits.h"
 #include "src/plan/adapter_pool.h"
 #include "src/rules/from_record.h"
 
@@ -22,6 +29,7 @@ namespace preflight::commands {
 namespace {
 
 constexpr std::string_view kFile = "adapter_config.json";
+constexpr std::size_t kShown = 60;  // of a value that it quotes
 
 // The weights that a module of the checkpoint is part of here.
 std::string normal_module(std::string_view name) {
@@ -63,48 +71,105 @@ std::optional<std::set<std::string>> modules_of_launch(const Launch& launch) {
   return out && !out->contains("all") ? out : std::nullopt;
 }
 
-std::string fault_of_modules(const Value& adapters, const Launch& launch) {
-  const bool every = adapters == Value("all") || adapters == Value("all-linear");
-  if (every) return {};
-  const auto own = modules_in(adapters);
-  if (!own) return "its target_modules are no list of names, nor all or all-linear";
-  const auto room = modules_of_launch(launch);
-  if (!room) return {};
-  std::vector<std::string> missing;
-  std::ranges::set_difference(*own, *room, std::back_inserter(missing));
-  if (missing.empty()) return {};
-  return fmt::format("it changes {}, which --lora-target-modules leaves out", fmt::join(missing, ", "));
+// No model has so many modules, nor such long names: of other lists the beginning.
+std::string listed(std::vector<std::string> names) {
+  constexpr std::size_t kMostListed = 20;
+  const std::size_t more = names.size() - std::min(names.size(), kMostListed);
+  names.resize(names.size() - more);
+  for (std::string& name : names) name = name.substr(0, kShown);
+  return fmt::format("{}{}", fmt::join(names, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
-// Tokens that the base model's vocabulary does not hold.
-bool adds_tokens(const Value& tokens, const Launch& launch) {
-  if (!tokens.is_dict() || !launch.model) return false;
-  return std::ranges::any_of(tokens.as_dict(), [&](const auto& token) {
-    return token.second.is_int() && token.second.as_int() >= launch.model->vocab_size;
-  });
-}
+// What one adapter says of itself, whatever launch names it.
+struct Adapter {
+  std::string fault = {};                             // in every launch; "" for none
+  Value rank = {};                                    //
+  bool all_linear = false;                            // it changes every module
+  std::optional<std::set<std::string>> modules = {};  // as SGLang fuses them; none where they are no list of names
+  std::int64_t last_token = -1;                       // the highest of those that it adds
+};
 
-// What the release says against this adapter; empty: nothing.
-std::string fault_of(const Value& config, const Launch& launch) {
+std::string fault_in(const Value& config, const Adapter& read) {
   for (const char* key : {"target_modules", "r", "lora_alpha", "peft_type"}) {
     if (config.find(key) == nullptr) return fmt::format("{} has no {}", kFile, key);
   }
   const Value& kind = *config.find("peft_type");
   if (!kind.is_string() || ascii_lower(kind.as_string()) != "lora") {
-    return fmt::format("its peft_type is {}, and LoRA alone is served", kind.repr());
+    return fmt::format("its peft_type is {}, and LoRA alone is served", kind.repr().substr(0, kShown));
   }
-  if (*config.find("r") == Value(0)) return "its r is 0, and lora_alpha is divided by it";
+  if (read.rank == Value(0)) return "its r is 0, and lora_alpha is divided by it";
   if (const Value* dora = config.find("use_dora"); dora != nullptr && dora->truthy()) {
     return "it is a DoRA adapter, and those are refused";
   }
-  if (auto fault = fault_of_modules(*config.find("target_modules"), launch); !fault.empty()) return fault;
-  const Value& rank = *config.find("r");
-  const Value& most = launch[Field::max_lora_rank];
-  if (rank.is_int() && most.is_int() && rank.as_int() > most.as_int()) {
-    return fmt::format("its rank is {}, above --max-lora-rank {}: the first request that names it ends the scheduler",
-                       rank.as_int(), most.as_int());
+  if (read.all_linear) return {};
+  if (!read.modules) return "its target_modules are no list of names, nor all or all-linear";
+  if (read.modules->size() <= limits::kAdapterModules) return {};
+  return fmt::format("it changes more than {} kinds of modules, and no model has so many", limits::kAdapterModules);
+}
+
+Adapter read_adapter(const std::string& path, facts::ModelFiles& files) {
+  Adapter out;
+  const auto config = files.json_file(path, std::string(kFile));
+  if (!config || !config->is_dict()) return {.fault = fmt::format("{} is not readable", kFile)};
+  if (const Value* rank = config->find("r"); rank != nullptr) out.rank = *rank;
+  if (const Value* modules = config->find("target_modules"); modules != nullptr) {
+    out.all_linear = *modules == Value("all") || *modules == Value("all-linear");
+    out.modules = modules_in(*modules);
   }
-  return {};
+  out.fault = fault_in(*config, out);
+  if (out.modules && out.modules->size() > limits::kAdapterModules) out.modules.reset();
+  const auto tokens = files.json_file(path, "added_tokens.json");
+  if (!tokens || !tokens->is_dict()) return out;
+  for (const auto& [_, id] : tokens->as_dict()) {
+    if (id.is_int()) out.last_token = std::max(out.last_token, id.as_int());
+  }
+  return out;
+}
+
+// Each state of an adapter is read once, however many names, launches and tries ask for it. None: it is not here.
+std::shared_ptr<const Adapter> adapter_at(const Value& named, facts::ModelFiles& files) {
+  using State = std::pair<FileState, FileState>;
+  static std::mutex guard;
+  static std::map<State, std::shared_ptr<const Adapter>> kept;
+  const Value* path = named.is_dict() ? named.find("lora_path") : nullptr;
+  if (path == nullptr || !path->is_string() || !files.has_file(path->as_string(), std::string(kFile))) return nullptr;
+  const auto place = files.place_of(path->as_string());
+  const std::string folder = place && !place->directory.empty() ? place->directory : files.here(path->as_string());
+  const auto state = settled_state(folder + "/" + std::string(kFile));
+  const std::string tokens = folder + "/added_tokens.json";
+  const auto beside = settled_state(tokens);
+  std::error_code ignored;
+  if (!state || (!beside && std::filesystem::exists(tokens, ignored)))
+    return std::make_shared<const Adapter>(read_adapter(path->as_string(), files));
+  const std::scoped_lock lock(guard);
+  const State key{*state, beside.value_or(FileState{})};
+  if (const auto known = kept.find(key); known != kept.end()) return known->second;
+  if (kept.size() >= limits::kAdapters) kept.clear();
+  return kept.emplace(key, std::make_shared<const Adapter>(read_adapter(path->as_string(), files))).first->second;
+}
+
+// The adapters of a launch that are looked at.
+std::span<const Value> adapters_of(const Launch& launch) {
+  const Value& paths = launch[Field::lora_paths];
+  if (!paths.is_list()) return {};
+  const auto& all = paths.as_list();
+  return std::span(all).first(std::min(all.size(), limits::kAdapters));
+}
+
+// What the release says against this adapter in this launch, whose modules have `room`; empty: nothing.
+std::string fault_of(const Adapter& adapter, const std::optional<std::set<std::string>>& room, const Launch& launch) {
+  if (!adapter.fault.empty()) return adapter.fault;
+  std::vector<std::string> missing;
+  if (room && adapter.modules) std::ranges::set_difference(*adapter.modules, *room, std::back_inserter(missing));
+  if (!missing.empty()) return fmt::format("it changes {}, which --lora-target-modules leaves out", listed(missing));
+  const Value& most = launch[Field::max_lora_rank];
+  if (adapter.rank.is_int() && most.is_int() && adapter.rank.as_int() > most.as_int()) {
+    return fmt::format("its rank is {}, above --max-lora-rank {}: the first request that names it ends the scheduler",
+                       adapter.rank.as_int(), most.as_int());
+  }
+  // Tokens that the base model's vocabulary does not hold.
+  const bool adds = launch.model && adapter.last_token >= launch.model->vocab_size && adapter.last_token >= 0;
+  return adds ? "it adds tokens to the vocabulary, and those are refused" : "";
 }
 
 // The modules that --lora-target-modules names; false where it names none, and the adapters decide.
@@ -118,60 +183,58 @@ bool modules_given(const Launch& launch, plan::AdapterShape& shape) {
 }
 
 // What one adapter adds; false where it does not tell.
-bool add_adapter(const Value& config, bool modules_known, bool rank_known, plan::AdapterShape& shape) {
-  const Value* rank = config.find("r");
-  const Value* modules = config.find("target_modules");
-  if (rank == nullptr || !rank->is_int() || modules == nullptr) return false;
-  if (!rank_known) shape.rank = std::max(shape.rank, rank->as_int());
+bool add_adapter(const Adapter& adapter, bool modules_known, bool rank_known, plan::AdapterShape& shape) {
+  if (!adapter.rank.is_int()) return false;
+  if (!rank_known) shape.rank = std::max(shape.rank, adapter.rank.as_int());
   if (modules_known) return true;
-  if (modules->is_string()) return shape.all_linear = *modules == Value("all") || *modules == Value("all-linear");
-  const auto names = modules_in(*modules);
-  if (names) shape.modules.insert(names->begin(), names->end());
-  return names.has_value();
+  if (adapter.all_linear) return shape.all_linear = true;
+  if (adapter.modules) shape.modules.insert(adapter.modules->begin(), adapter.modules->end());
+  return adapter.modules.has_value();
+}
+
+// Whether the launch has adapters that this release reads.
+bool serves_adapters(const Launch& launch) {
+  return launch.accepted() && !launch.resolved.empty() && launch[Field::enable_lora].truthy();
 }
 
 }  // namespace
 
 std::optional<std::int64_t> adapter_bytes(const Launch& launch, facts::ModelFiles& files) {
-  if (!launch.accepted() || launch.resolved.empty() || !launch.model) return 0;
-  if (!launch[Field::enable_lora].truthy()) return 0;
+  if (!launch.model || !serves_adapters(launch)) return 0;
   plan::AdapterShape shape;
   const Value& most = launch[Field::max_lora_rank];
   const bool rank_known = most.is_int();
   if (rank_known) shape.rank = most.as_int();
   const bool modules_known = modules_given(launch, shape);
-  const Value& paths = launch[Field::lora_paths];
-  for (const Value& adapter : paths.is_list() && !(rank_known && modules_known) ? paths.as_list() : Value::List{}) {
-    const Value* path = adapter.is_dict() ? adapter.find("lora_path") : nullptr;
-    if (path == nullptr || !path->is_string() || !files.has_file(path->as_string(), std::string(kFile)))
-      return std::nullopt;
-    const auto config = files.json_file(path->as_string(), std::string(kFile));
-    if (!config || !config->is_dict() || !add_adapter(*config, modules_known, rank_known, shape)) return std::nullopt;
+  if (!(rank_known && modules_known)) {
+    if (adapters_left_out(launch) > 0) return std::nullopt;
+    for (const Value& named : adapters_of(launch)) {
+      const auto adapter = adapter_at(named, files);
+      if (adapter == nullptr || !add_adapter(*adapter, modules_known, rank_known, shape)) return std::nullopt;
+    }
   }
   return plan::adapter_pool_bytes(LaunchView(launch), shape);
+}
+
+std::size_t adapters_left_out(const Launch& launch) {
+  if (!serves_adapters(launch) || !launch[Field::lora_paths].is_list()) return 0;
+  return launch[Field::lora_paths].as_list().size() - adapters_of(launch).size();
 }
 
 std::vector<Diagnostic> adapters_that_fail(const PreparedLaunch& prepared) {
   const Launch& launch = prepared.launch;
   const Rule* rule = find_rule("MD005");
-  if (!launch.accepted() || launch.resolved.empty() || prepared.inputs.models == nullptr) return {};
-  if (!rule->holds_in(launch.release()) || !launch[Field::enable_lora].truthy()) return {};
-  const Value& paths = launch[Field::lora_paths];
+  if (!serves_adapters(launch) || prepared.inputs.models == nullptr || !rule->holds_in(launch.release())) return {};
+  const auto room = modules_of_launch(launch);
   std::vector<Diagnostic> out;
-  facts::ModelFiles& files = *prepared.inputs.models;
-  for (const Value& adapter : paths.is_list() ? paths.as_list() : Value::List{}) {
-    const Value* path = adapter.is_dict() ? adapter.find("lora_path") : nullptr;
-    if (path == nullptr || !path->is_string() || !files.has_file(path->as_string(), std::string(kFile))) continue;
-    const auto config = files.json_file(path->as_string(), std::string(kFile));
-    std::string fault =
-        config && config->is_dict() ? fault_of(*config, launch) : fmt::format("{} is not readable", kFile);
-    const auto tokens = files.json_file(path->as_string(), "added_tokens.json");
-    if (fault.empty() && tokens && adds_tokens(*tokens, launch))
-      fault = "it adds tokens to the vocabulary, and those are refused";
+  for (const Value& named : adapters_of(launch)) {
+    const auto adapter = adapter_at(named, *prepared.inputs.models);
+    if (adapter == nullptr) continue;
+    const std::string fault = fault_of(*adapter, room, launch);
     if (fault.empty()) continue;
-    out.push_back(rules::from_record(*rule,
-                                     fmt::format("the adapter {} cannot be served: {}", path->as_string(), fault),
-                                     Field::lora_paths, launch));
+    out.push_back(rules::from_record(
+        *rule, fmt::format("the adapter {} cannot be served: {}", named.find("lora_path")->as_string(), fault),
+        Field::lora_paths, launch));
   }
   return out;
 }

@@ -4,6 +4,7 @@
 // utils.py (get_normalized_target_modules), of 0.5.23. Tested by adapters_test.cpp.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -15,6 +16,9 @@ namespace preflight::commands {
 
 // One finding (MD005) per adapter that is here and cannot be served. One that is not here is left to the hub.
 std::vector<Diagnostic> adapters_that_fail(const PreparedLaunch& prepared);
+
+// Adapters of the launch beyond those that are looked at (limits::kAdapters).
+std::size_t adapters_left_out(const Launch& launch);
 
 // Bytes of the buffers that the launch's adapters are loaded into, on one rank: 0 without adapters, nullopt where the
 // launch or an adapter that is not here leaves their size open.

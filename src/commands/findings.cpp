@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "src/base/ascii_case.h"
+#include "src/base/limits.h"
 #include "src/base/shell_words.h"
 #include "src/commands/adapters.h"
 #include "src/commands/folder_files.h"
@@ -54,6 +55,15 @@ void count_undecided(const PreparedLaunch& prepared, Coverage& coverage) {
     --coverage.applied;
     coverage.not_checked.push_back({&rule, "a fact about the model that it needs is not given"});
   }
+}
+
+// Adapters behind the first ones of a list that no launch has.
+void count_left_out(const PreparedLaunch& prepared, Coverage& coverage) {
+  const std::size_t left_out = adapters_left_out(prepared.launch);
+  if (left_out == 0) return;
+  coverage.not_checked.insert(coverage.not_checked.begin(),
+                              {find_rule("MD005"), fmt::format("of {} adapters the first {} are looked at",
+                                                               left_out + limits::kAdapters, limits::kAdapters)});
 }
 
 // A hub's id: ORG/NAME of letters, digits and -._, where no part begins with a dot.
@@ -384,6 +394,7 @@ std::vector<Diagnostic> findings_of(const PreparedLaunch& prepared, const CheckO
   for (Diagnostic& d : adapters_that_fail(prepared)) findings.push_back(std::move(d));
   for (Diagnostic& d : absent_paths(prepared)) findings.push_back(std::move(d));
   count_undecided(prepared, coverage);
+  count_left_out(prepared, coverage);
   for (auto& d : result.diagnostics) {
     const Rule* rule = find_rule(d.rule);
     if (rule == nullptr || !undecided(*rule, prepared)) findings.push_back(std::move(d));
