@@ -417,7 +417,7 @@ TEST(CheckCommand, ALongBatchTriesNoMoreThanItsBudget) {
   EXPECT_LT(searched, 1'000);
   EXPECT_LE(attempts, kMost);
   EXPECT_THAT(run.err,
-              HasSubstr("one run tries 20000 launches at most, and one of 50 words or more counts as several"));
+              HasSubstr("this run tries 20000 launches at most, and one of 50 words or more counts as several"));
 }
 
 TEST(CheckCommand, EqualLinesOfABatchAreAnsweredOnceForAll) {

@@ -792,6 +792,42 @@ TEST(Limits, SettingsThatChangeNothing) {
               HasSubstr("--set A1: changes nothing"));
 }
 
+// The launches of a run's files are counted together, and what is tried of them.
+TEST(Limits, LaunchesOfAFolder) {
+  const TemporaryDirectory dir;
+  const auto folder = [&](const std::string& name, int files, int launches) {
+    for (int i = 0; i < files; ++i) {
+      dir.file(fmt::format("{}/a{}.sh", name, i), many(launches, [&](int k) {
+                 return fmt::format("{} --tp 3 --port {}\n", kServe, 1'000 + i * launches + k);
+               }));
+    }
+    return dir.path() + "/" + name;
+  };
+  expect_bounded("check --no-kernel " + folder("many", 20, 600), "launches in these files: give them in several runs");
+  expect_bounded("upgrade --from 0.5.22 " + folder("some", 12, 120), "were not tried: this run tries");
+  // 95,455 bytes: a thousand launches, and 95 more.
+  const std::string comment = "# " + std::string(7'900, 'x') + "\n";
+  const auto padded = [&](const std::string& name, int launches) {
+    for (int i = 0; i < 10; ++i) {
+      const int own = i == 9 ? launches : 100;
+      dir.file(fmt::format("{}/a{}.sh", name, i),
+               many(own, [](int) { return std::string("sglang serve a\n"); }) + comment);
+    }
+    return dir.path() + "/" + name;
+  };
+  const ToolRun within = run_tool({"launches", padded("within", 195)});
+  EXPECT_EQ(within.status, 0) << within.err;
+  const ToolRun beyond = run_tool({"launches", padded("beyond", 196)});
+  EXPECT_THAT(beyond.err, HasSubstr("a9.sh: more than 1095 launches in these files"));
+  // Those that only run another's launch, too.
+  for (int i = 0; i < 12; ++i)
+    dir.file(fmt::format("called/b{}.sh", i), many(95, [](int k) { return fmt::format("bash a.sh {}\n", k); }));
+  dir.file("called/a.sh", std::string(kServe) + " --port $1\n");
+  const ToolRun called = run_tool({"check", "--no-kernel", dir.path() + "/called"});
+  EXPECT_EQ(called.status, 1) << called.out.substr(0, 2'000);
+  EXPECT_THAT(called.out, HasSubstr("in these files: give them in several runs"));
+}
+
 // What an adapter says of itself is read once, whatever launches and tries ask for it.
 TEST(Limits, AdaptersOfALaunch) {
   const TemporaryDirectory dir;

@@ -120,8 +120,10 @@ inline constexpr std::size_t kGlobEntries = 100'000;
 inline constexpr std::uintmax_t kFileBytes = std::uintmax_t{1} << 20U;
 // Of longer ones, bytes that are searched for a launch in a run: where one is, or may be, that is told.
 inline constexpr std::size_t kSearchedBytes = std::size_t{256} << 20U;
-// Launches of a file, and nodes of a launch.
+// Launches of a file, and nodes of a launch. The files of a run have what one has, of launches and of tries, and one
+// more for so many of their bytes.
 inline constexpr std::size_t kLaunches = 1'000;
+inline constexpr std::size_t kBytesOfALaunch = 1'000;
 inline constexpr int kLaunchNodes = 1'024;
 // Adapters of a launch that are looked at, and kinds of modules that one may change: no model has so many.
 inline constexpr std::size_t kAdapters = 1'000;
@@ -140,7 +142,7 @@ inline constexpr std::size_t kShellUnknowns = 1'024;
 inline constexpr std::size_t kShellDefaults = 64;  // told of a launch
 // For all scripts and programs of one file together.
 inline constexpr std::size_t kFileSteps = 4'500'000;
-inline constexpr std::size_t kRunStepsOfAByte = 4;      // of the files of a run, beside those of one
+inline constexpr std::size_t kRunStepsOfAByte = 2;      // of the files of a run, beside those of one
 inline constexpr std::size_t kScriptBytesOfAStep = 16;  // to begin a script, whatever stands in it
 inline constexpr std::size_t kShellDrySteps = 60'000;
 inline constexpr std::size_t kShellTurns = 64;

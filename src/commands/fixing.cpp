@@ -388,10 +388,11 @@ void tell_untried(const Tries& tries) {
   const std::string of_file =
       tries.by_file ? fmt::format(", {} for the launches of a file with what is tried of them", limits::kFileTries)
                     : "";
-  report::complain(fmt::format(
-      "remedies of {} launches were not tried: one run tries {} launches at most{}, and one of {} words or more counts "
-      "as several; check them apart",
-      tries.launches, tries.most, of_file, limits::kWordsOfATry));
+  report::complain(
+      fmt::format("remedies of {} launches were not tried: this run tries {} launches at most{}, and one of {} words "
+                  "or more counts "
+                  "as several; check them apart",
+                  tries.launches, tries.most, of_file, limits::kWordsOfATry));
 }
 
 void try_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, std::vector<Diagnostic>& findings,

@@ -60,6 +60,7 @@ class PathCheck {
     run_.several = true;
     run_.files = static_cast<std::size_t>(
         std::ranges::count_if(files, [](const ReadFile& file) { return !file.tells_nothing(); }));
+    command_.tries->most = command_.tries->left = tries_of(files);
     for (const ReadFile& file : files) {
       if (file.launches.empty()) skip(file);
       all_of(file);

@@ -162,6 +162,35 @@ void take_launches(ReadFile& file, const sources::Variables& variables) {
   }
 }
 
+// The launches of a run's files together.
+class RunLaunches {
+ public:
+  void add_text(std::size_t bytes) { bytes_ += bytes; }
+
+  // A file with more than are left has none of its own: all of them are checked, or it is told that they are not.
+  void take_from(ReadFile& file) {
+    if (file.launches.size() > most() - taken_) refuse(file);
+    taken_ += file.launches.size();
+  }
+
+  void refuse(ReadFile& file) {
+    file.launches.clear();
+    file.none = sources::NoLaunch::kUnread;
+    file.why_none = fmt::format("more than {} launches in these files: give them in several runs", most());
+    refused_ = true;
+  }
+
+  // Whether a file had more than were left.
+  [[nodiscard]] bool refused() const { return refused_; }
+
+ private:
+  [[nodiscard]] std::size_t most() const { return limits::kLaunches + bytes_ / limits::kBytesOfALaunch; }
+
+  std::size_t bytes_ = 0;
+  std::size_t taken_ = 0;
+  bool refused_ = false;
+};
+
 // The files of a folder in which no launch is named, as long as a script is not found that they name and that holds
 // one.
 class QuietFiles {
@@ -174,17 +203,23 @@ class QuietFiles {
   }
 
   // Those that start the launches of these scripts join them, in order of their names, and those that may.
-  void join(std::vector<ReadFile>& all, const sources::Variables& variables, const sources::RunSteps& steps) {
+  void join(std::vector<ReadFile>& all, const sources::Variables& variables, const sources::RunSteps& steps,
+            RunLaunches& launches) {
     for (std::size_t known = 0, before = all.size(); known < all.size(); before = all.size()) {
       std::set<std::string> holding;
       for (; known < before; ++known) holding.insert(fs::path(all[known].name).filename().string());
       for (auto& [file, scripts] : files_) {
         const bool names_one = std::ranges::any_of(scripts, [&](const auto& one) { return holding.contains(one); });
         if (!names_one) continue;
-        scripts.clear();  // it is looked at once
-        (void)take_text(file);
-        take_launches(file, variables);
-        if (!file.launches.empty() || steps.cut_off()) all.push_back(std::move(file));
+        scripts.clear();           // it is looked at once
+        if (launches.refused()) {  // there is no room for those of others that it starts
+          launches.refuse(file);
+        } else {
+          (void)take_text(file);
+          take_launches(file, variables);
+          launches.take_from(file);
+        }
+        if (!file.launches.empty() || launches.refused() || steps.cut_off()) all.push_back(std::move(file));
       }
     }
     std::ranges::stable_sort(all, {}, &ReadFile::place);
@@ -271,21 +306,36 @@ Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& paths, 
   std::vector<ReadFile> out;
   QuietFiles quiet;
   sources::RunSteps steps;
+  RunLaunches launches;
   for (ReadFile& file : files) {
     file.place = static_cast<std::size_t>(&file - files.data());
     const bool read = file.why_none.empty();
     const auto taken = read ? take_text(file) : Result<bool>(true);
     if (!taken) return tl::make_unexpected(taken.error());
     steps.add_text((*file.text).size());
+    launches.add_text((*file.text).size());
     if (*taken && read && file.why_none.empty()) take_launches(file, variables);
+    launches.take_from(file);
     if (!file.launches.empty()) keep_secrets_of(*file.text);
     *taken ? out.push_back(std::move(file)) : quiet.add(std::move(file));
   }
-  quiet.join(out, variables, steps);
+  quiet.join(out, variables, steps, launches);
   leave_out_included(out);
   leave_out_called(out);
   tell_idle_settings(variables, texts_of(out));
   return out;
+}
+
+std::size_t tries_of(const std::vector<ReadFile>& files, std::size_t resolved_each) {
+  std::size_t most = limits::kFileTries;
+  std::size_t resolved = 0;
+  std::size_t bytes = 0;
+  for (const ReadFile& file : files) {
+    bytes += (*file.text).size();
+    resolved += file.launches.size() * resolved_each;
+  }
+  most += bytes / limits::kBytesOfALaunch;
+  return std::min(limits::kTries, most - std::min(most, resolved));
 }
 
 std::optional<Error> keep_chosen(const std::string& choice, std::vector<ReadFile>& files) {

@@ -29,6 +29,9 @@ struct ReadFile {
 // Files of directories that cannot hold a launch are left out. Errors: a path that is not there.
 Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& paths, const sources::Variables& variables);
 
+// Launches that may be resolved for the remedies of all of these, each of which is resolved so often anyway.
+std::size_t tries_of(const std::vector<ReadFile>& files, std::size_t resolved_each = 1);
+
 // --launch among all of them: its number in their order, or its name; files without one go. "" keeps all. Errors: there
 // is none.
 std::optional<Error> keep_chosen(const std::string& choice, std::vector<ReadFile>& files);

@@ -53,10 +53,11 @@ int upgrade_paths(const LaunchInput& input, const std::vector<std::string>& path
   if (const auto error = keep_chosen(input.launch_choice, *files)) return refuse(*error);
   report::FleetComparison fleet;
   Tries tries;
+  tries.most = tries.left = tries_of(*files, 2);  // resolved in both releases
   for (const ReadFile& file : *files) {
     if (file.launches.empty() && !file.tells_nothing())
       fleet.skipped.push_back({file.name, file.why_none, file.named, file.unread()});
-    const TriesOfFile share(tries, file.launches.size(), 2);  // in both releases
+    const TriesOfFile share(tries, file.launches.size(), 2);
     for (std::size_t i = 0; i < file.launches.size(); ++i) {
       const ReadLaunch read = shown_launch(file.launches[i], file.name, from.value_or(to));
       fleet.launches.push_back(compared(input_of(input, file, i), read, from, to, rules, tries));
