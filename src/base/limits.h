@@ -102,7 +102,7 @@ inline constexpr std::size_t kTries = 5'000;
 inline constexpr std::size_t kFileTries = 1'500;
 inline constexpr std::size_t kBatchTries = 20'000;
 // Launches that `suggest` resolves in one run: thousands of cards are shared out in hundreds of thousands of ways.
-inline constexpr int kSuggestTries = 6'000;
+inline constexpr int kSuggestTries = 4'000;
 inline constexpr std::size_t kWordsOfATry = 50;  // more than launches have: each so many count once more
 inline constexpr std::size_t kBatchAnswers = 256;
 inline constexpr std::size_t kFixBytes = std::size_t{32} << 20U;
