@@ -852,6 +852,30 @@ TEST(Limits, AdaptersOfALaunch) {
   EXPECT_THAT(told("most", 1'000), Not(HasSubstr("are looked at")));
 }
 
+// A file that many others of a folder read costs each of them steps.
+TEST(Limits, FilesThatManyOthersRead) {
+  const TemporaryDirectory dir;
+  const auto pods = [&](const std::string& folder, int count, int listed) {
+    for (int i = 0; i < count; ++i) {
+      dir.file(fmt::format("{}/a{}.yaml", folder, i),
+               "kind: Pod\nspec:\n  containers: [{command: [python, -m, sglang.launch_server, --model-path, a]}]\n");
+    }
+    dir.file(folder + "/kustomization.yaml",
+             "resources:\n" + many(listed, [](int i) { return fmt::format("- a{}.yaml\n", i); }));
+    return run_tool({"launches", dir.path() + "/" + folder});
+  };
+  EXPECT_THAT(pods("many", 500, 15'000).err, HasSubstr("this file needs more steps than are followed"));
+  EXPECT_EQ(pods("few", 20, 1'000).status, 0);
+  const auto units = [&](const std::string& folder, int drop_ins) {
+    dir.file(folder + "/a@1.service", "[Service]\nExecStart=" + std::string(kServe) + "\n");
+    for (int i = 0; i < drop_ins; ++i)
+      dir.file(fmt::format("{}/a@.service.d/{}.conf", folder, i), "[Service]\nEnvironment=A=1\n");
+    return run_tool({"launches", dir.path() + "/" + folder});
+  };
+  EXPECT_EQ(units("within", 64).status, 0);
+  EXPECT_THAT(units("beyond", 65).err, HasSubstr("more than 64 drop-ins of this unit"));
+}
+
 // Thousands of cards are shared out in hundreds of thousands of ways.
 TEST(Limits, WaysToShareManyCards) {
   const std::string asked = "suggest Qwen/Qwen3-8B --context 100000000 --device-count ";

@@ -191,6 +191,7 @@ inline constexpr std::size_t kComposeFiles = 100;
 inline constexpr std::size_t kImageFiles = 200;          // written by a Dockerfile
 inline constexpr std::size_t kManifestBytesOfAStep = 4;  // of a file that another one includes
 inline constexpr std::size_t kGitlabVariables = 200;
+inline constexpr std::size_t kDropIns = 64;  // of a unit
 inline constexpr int kVariableDepth = 16;  // names behind names
 inline constexpr std::uintmax_t kVariableFileBytes = kShellBytes;
 inline constexpr int kNomadDepth = 40;

@@ -34,6 +34,8 @@ RunSteps::~RunSteps() { run = nullptr; }
 
 void RunSteps::add_text(std::size_t bytes) { left_ += bytes * limits::kRunStepsOfAByte; }
 
+bool FileSteps::spent() { return steps_left != nullptr && *steps_left == 0; }
+
 bool FileSteps::take(std::size_t steps) {
   if (steps_left == nullptr) return true;
   const bool enough = steps <= *steps_left;

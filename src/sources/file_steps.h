@@ -35,6 +35,8 @@ class FileSteps {
   static bool take(std::size_t steps);
   // For bytes that are kept once more, each with its place: an alias, a variable or a base hands a text to many.
   static bool take_bytes(std::size_t bytes) { return take(bytes / kBytesOfAStep); }
+  // Whether there were too few: what is known of the file then is not all of it.
+  static bool spent();
   static constexpr const char* kNoMore =
       "this file needs more steps than are followed; give its launches in several files";
 

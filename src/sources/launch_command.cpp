@@ -128,6 +128,7 @@ Result<std::vector<LaunchCommand>> read_all(const SourceText& source, FileKind k
   auto done = read_as(kind, source, finder);
   if (!done) return tl::make_unexpected(done.error());
   if (finder.error()) return tl::make_unexpected(*finder.error());
+  if (FileSteps::spent()) return failure(FileSteps::kNoMore);
   const auto unknown_program = finder.unknown_program();
   if (kind == FileKind::kShell && finder.found_any()) finder.tell_what_is_left();
   auto found = finder.take();

@@ -14,6 +14,7 @@
 #include "src/base/ascii_case.h"
 #include "src/base/limits.h"
 #include "src/sources/container_command.h"
+#include "src/sources/file_steps.h"
 #include "src/sources/readers/misspelt_keys.h"
 #include "src/sources/readers/readers.h"
 #include "src/sources/readers/variable_file.h"
@@ -495,8 +496,9 @@ std::vector<fs::path> drop_in_folders(const fs::path& unit) {
 }
 
 // The unit's own file, then its drop-ins in the order in which systemd applies them: names, then texts. What is read
-// is one of them.
-std::vector<std::pair<std::string, std::string>> unit_files(std::string_view name) {
+// is one of them. Folders may hold the drop-ins of many units: each takes steps to go through them.
+Result<std::vector<std::pair<std::string, std::string>>> unit_files(std::string_view name) {
+  constexpr std::size_t kStepsOfAnEntry = 10;
   std::vector<std::pair<std::string, std::string>> out;
   const fs::path file(name);
   std::error_code error;
@@ -507,8 +509,11 @@ std::vector<std::pair<std::string, std::string>> unit_files(std::string_view nam
   for (const fs::path& folder : drop_in_folders(unit)) {
     for (auto it = fs::directory_iterator(folder, error); !error && it != fs::directory_iterator();
          it.increment(error)) {
-      const std::string part = it->path().filename().string();
-      if (it->path().extension() == ".conf" && (parts.size() < 64 || parts.contains(part))) parts[part] = it->path();
+      if (!FileSteps::take(kStepsOfAnEntry)) return failure(FileSteps::kNoMore);
+      if (it->path().extension() == ".conf") parts[it->path().filename().string()] = it->path();
+      if (parts.size() > limits::kDropIns)
+        return failure(
+            fmt::format("more than {} drop-ins of this unit: give what systemctl cat prints", limits::kDropIns));
     }
   }
   if (auto text = file_beside(unit.string(), unit.filename().string())) out.emplace_back(unit.string(), *text);
@@ -655,7 +660,9 @@ Result<bool> read_unit(const SourceText& source, LaunchFinder& finder) {
   const Variables given = with_instance(source.name, source.given);
   const SourceText named{source.text, given, source.name};
   UnitReader unit(named, finder);
-  const auto files = unit_files(source.name);
+  const auto found = unit_files(source.name);
+  if (!found) return tl::make_unexpected(found.error());
+  const auto& files = *found;
   const bool alone =
       std::none_of(files.begin(), files.end(), [&](const auto& one) { return same_file(one.first, source.name); });
   if (alone) unit.take(text, false);

@@ -8,6 +8,7 @@
 
 #include "src/base/limits.h"
 #include "src/base/read_text.h"
+#include "src/sources/file_steps.h"
 
 namespace preflight::sources {
 namespace {
@@ -154,9 +155,12 @@ std::string unread_beside(std::string_view source, std::string_view path, std::s
 }
 
 std::optional<std::string> file_beside(std::string_view source, std::string_view path) {
+  constexpr std::size_t kStepsToLook = 200;
   const auto file = place_beside(source, path);
-  if (!file || is_long(*file)) return std::nullopt;
+  if (!file || is_long(*file) || !FileSteps::take(kStepsToLook)) return std::nullopt;
   auto text = read_text(file->string());
+  // Each file of a folder may read the same one.
+  if (text && !FileSteps::take(text->size() / limits::kManifestBytesOfAStep)) return std::nullopt;
   return text ? std::optional(std::move(*text)) : std::nullopt;
 }
 
