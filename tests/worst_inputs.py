@@ -504,6 +504,15 @@ def options():
         0, i - 30), i)) + (SERVE if i == 0 else "") + "\n" for i in range(700)})
     case("folders: files that include one another", "check --no-kernel $D/d", {f"d/c{i}.yaml": "include:\n" + "".join(
         f"- c{k}.yaml\n" for k in range(90)) + f"services:\n  a{i}: {{image: x, command: {SERVE}}}\n" for i in range(90)})
+    case("folders: files of many launches", "check --no-kernel $D/d", {f"d/{k}.sh": fill(lambda i: f"{SERVE} --tp 3 --port {1000 + 900 * k + i}\n", size=45_000) for k in range(20)})
+    pod = f"kind: Pod\nspec:\n  containers: [{{name: a, command: [{', '.join(SERVE.split())}]}}]\n"
+    case("folders: manifests beside a kustomization", "check --no-kernel $D/d", {**{f"d/a{i}.yaml": pod for i in range(900)}, "d/kustomization.yaml": "resources:\n" + fill(lambda i: f"- a{i}.yaml\n", size=n(400_000))})
+    case("folders: instances of a unit", "check --no-kernel $D/d", {**{f"d/a@{i}.service": f"[Service]\nExecStart={SERVE} --port %i\n" for i in range(900)},
+         **{f"d/a@.service.d/{i}.conf": f"[Service]\nEnvironment=A{i}=%i\n" for i in range(64)}})
+    adapter = json.dumps({"peft_type": "LORA", "r": 8, "lora_alpha": 1, "target_modules": [f"a{i}" for i in range(n(60_000))]})
+    case("adapters: one by many names", f"check --no-kernel -- {MODEL} --enable-lora --lora-paths " + " ".join(f"n{i}=$D/a" for i in range(1_900)), {"a/adapter_config.json": adapter})
+    case("cases: braces", "kernels --cases $D/c", {"c": fill("{a}", "mla_decode ")})
+    case("cases: open braces", "kernels --cases $D/c", {"c": fill("{")})
     case("folders: idle files", "check --no-kernel $D/d", {f"d/{i}.yaml": "a: b\n" for i in range(4000)})
 
 
@@ -669,6 +678,8 @@ def write(program, rows):
     for r in rows[:20]:
         command = CASES[r["name"]][0]
         lines.append(f"| {r['name']} | `{command if len(command) < 60 else command[:50] + '…'}` | {r['size']:,} | {r['seconds']:.2f} | {r['mib']:.0f} | {r['status']} |")
+    lines += ["", "Memory that a system does not give is told, with status 3. Where it gives less than the program's own data, 4 MB (`ulimit -d`, `ulimit -v`),",
+              "Linux ends it by SIGSEGV before its first instruction, as it does any program."]
     lines += kernel_cases(program)
     lines += ["", "The release binary, as `readelf` tells:", "", "| property | |", "|---|---|"]
     lines += [f"| {name} | {'yes' if holds else 'no'} |" for name, holds in hardening(program).items()]
