@@ -201,6 +201,7 @@ TEST(KernelTable, ASampleHasAsManyNumbersAsWereCounted) {
                            "paged_decode --heads 2 --kv-heads 1 --head-dim 64 --page 128 --cache-seqlens 1x9,200",
                            "paged_decode --heads 64 --kv-heads 1 --head-dim 64 --cache-seqlens 1x20",
                            "paged_decode --heads 4 --kv-heads 1 --head-dim 64 --tp 4 --cache-seqlens 1x50",
+                           "paged_decode --heads 1 --head-dim 16 --page 1 --table-columns 4000 --cache-seqlens 1x5",
                            "local_decode --heads 4 --kv-heads 1 --head-dim 64 --cache-seqlens 90x3",
                            "page_table --page 1 --cache-seqlens 300x40",
                            "page_table --page 64 --cache-seqlens 64x400",
