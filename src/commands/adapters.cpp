@@ -83,7 +83,7 @@ std::string listed(std::vector<std::string> names) {
 // What one adapter says of itself, whatever launch names it.
 struct Adapter {
   std::string fault = {};                             // in every launch; "" for none
-  Value rank = {};                                    //
+  Value rank = {};                                    // as it is written
   bool all_linear = false;                            // it changes every module
   std::optional<std::set<std::string>> modules = {};  // as SGLang fuses them; none where they are no list of names
   std::int64_t last_token = -1;                       // the highest of those that it adds
