@@ -281,6 +281,7 @@ const Meaning kMeanings[] = {
     {Field::load_balance_method, "--load-balance-method auto", true},
     {Field::mamba_scheduler_strategy, "--mamba-scheduler-strategy auto", true, 13},
     {Field::tool_call_parser, "--tool-call-parser qwen25", true},
+    {Field::tool_call_parser, "--tool-call-parser glm45", true},
     {Field::quantization, "--quantization unquant", true},
     {Field::attention_backend, "--attention-backend compressed", true},
     {Field::disaggregation_transfer_backend,
