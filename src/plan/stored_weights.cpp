@@ -74,7 +74,7 @@ Cut cut_of(const StoredTensor& t, const ModelFacts& model) {
     return Cut::kSkipped;  // prediction layers, which the draft loads
   }
   if (has_any(name, kVision)) return Cut::kVision;
-  if (has(name, "embed_tokens.") || name == "model.embed_tokens.weight") return Cut::kTable;
+  if (has(name, "embed_tokens.")) return Cut::kTable;
   if (has(name, "lm_head.")) return shares_head(model) ? Cut::kSkipped : Cut::kHead;
   if (is_scalar(t)) return Cut::kWhole;
   if (has(name, ".experts.")) return Cut::kExperts;
