@@ -14,6 +14,8 @@ namespace {
 
 using Kind = Val::Kind;
 
+constexpr std::size_t kPullSteps = 6;  // to ask an iterator for its next item
+
 bool any_many(const std::vector<Val>& items) { return std::any_of(items.begin(), items.end(), is_many); }
 
 }  // namespace
@@ -108,7 +110,7 @@ void Follower::give_lost(Object* iterator, std::size_t begin, std::size_t end) {
 bool Follower::bring(Object* iterator) {
   const Deeper deeper(*this);
   while (iterator->now.items.empty() && iterator->now.next != nullptr) {
-    spend(2);
+    spend(kPullSteps);
     touch(iterator);
     const auto next = std::exchange(iterator->now.next, nullptr);
     const bool goes_on = (*next)(iterator);
@@ -122,7 +124,7 @@ void Follower::bring_all(Object* iterator) {
   const Deeper deeper(*this);
   const bool outer = std::exchange(to_the_end_, iterator->frame != nullptr);
   while (iterator->now.next != nullptr) {
-    spend(2);
+    spend(kPullSteps);
     touch(iterator);
     const auto next = std::exchange(iterator->now.next, nullptr);
     if (iterator->now.items.size() > limits::kProgramTurns) {  // it may have no end
@@ -167,6 +169,20 @@ void Follower::refresh(const Val& view) {
   view.object->now.items = std::move(out);
 }
 
+// One after the other of what is known: taking the first of many out of a list moves all others.
+NextItems Follower::each_of(std::vector<Val> items) {
+  const auto all = std::make_shared<const std::vector<Val>>(std::move(items));
+  return [this, all](Object* self) {
+    const Val turn = self->now.names["."];
+    const auto i = static_cast<std::size_t>(turn.integer);
+    if (turn.is(Kind::kUnknown)) give(self, unknown("what is left to go through is not known", turn.begin, true));
+    if (turn.is(Kind::kUnknown) || i >= all->size()) return false;
+    give(self, (*all)[i]);
+    self->now.names["."] = whole(turn.integer + 1);
+    return !is_many((*all)[i]);
+  };
+}
+
 // iter(v). A list is gone through as it is by then.
 Val Follower::iterator_over(const Val& v, std::size_t at) {
   if (is_iterator(v)) return v;
@@ -186,14 +202,17 @@ Val Follower::iterator_over(const Val& v, std::size_t at) {
   if (v.is(Kind::kDict) || is_view(v)) {
     return iterator_of([this, v, at](Object* self) {
       if (const auto items = items_of(v, at))
-        for (const Val& one : *items) give(self, one);
+        self->now.next = std::make_shared<const NextItems>(each_of(*items));
       else
         give_lost(self, v.begin < v.end ? v.begin : at, v.end);
       return false;
     });
   }
   const auto items = items_of(v, at);
-  if (items) return iterator_of(*items);
+  if (items) {
+    spend_bytes(items->size() * sizeof(Val));
+    return iterator_of(each_of(*items));
+  }
   Val lost = v.is(Kind::kUnknown) ? v : unclear(v.begin < v.end ? v.begin : at, std::max(v.end, at));
   auto mystery = std::make_shared<Mystery>(*lost.mystery);
   mystery->many = true;
@@ -299,13 +318,13 @@ Val Follower::backwards(const Val& v, std::size_t at) {
   if (!v.is(Kind::kList) || is_view(v) || std::ranges::any_of(v.object->now.items, is_many)) {
     const auto items = items_of(v, at);
     if (!items || any_many(*items)) return iterator_over(unclear(v.begin < v.end ? v.begin : at, v.end), at);
-    return iterator_of(std::vector<Val>(items->rbegin(), items->rend()));
+    return iterator_over(list_aside({items->rbegin(), items->rend()}, Kind::kTuple), at);
   }
   if (names_server(v)) used_.insert(v.object);
-  Val out = iterator_of([this, v](Object* self) {
+  Val out = iterator_of([this, v, stamp = v.object->changed](Object* self) {
     const Val turn = self->now.names["."];
     const auto& items = v.object->now.items;
-    const bool lost = !turn.whole() || std::ranges::any_of(items, is_many);
+    const bool lost = !turn.whole() || (v.object->changed != stamp && std::ranges::any_of(items, is_many));
     if (lost) give(self, unknown("what is left to go through is not known", v.begin, true));
     if (lost || turn.integer < 0 || turn.integer >= std::ssize(items)) return false;
     touch(self);

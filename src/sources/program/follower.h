@@ -245,6 +245,7 @@ class Follower {
   Val list_of(std::vector<Val> items, Val::Kind kind = Val::Kind::kList);
   Val iterator_of(std::vector<Val> items);
   Val iterator_of(NextItems next);
+  NextItems each_of(std::vector<Val> items);
   Val iterator_over(const Val& v, std::size_t at);
   void give(Object* iterator, Val item);
   void give_lost(Object* iterator, std::size_t begin, std::size_t end);
