@@ -59,7 +59,7 @@ class Follower {
   bool same(const Val& a, const Val& b, int depth = 0) const;
   std::optional<Val> callable_of(const Val& a, const Val& b, const std::string& name, const std::string& why);
 
-  // --- statements (follower.cpp) ---
+  // --- statements (follower.cpp, branches.cpp, exceptions.cpp, names.cpp) ---
   enum class Way { kReturn, kRaise, kBreak, kContinue };
   struct Left {
     Way way = Way::kReturn;
@@ -506,7 +506,8 @@ class Follower {
   std::set<std::string> global_names_;
   Object* environ_ = nullptr;
   std::vector<std::string> conditions_;
-  std::vector<std::string> endings_;  // what may have ended the program before
+  static constexpr std::size_t kMostEndings = 3;  // told of a launch
+  std::vector<std::string> endings_;              // what may have ended the program before
   // Variables that Ray's workers find: of the job; by functions, classes and their instances.
   std::vector<Val> of_ray_job_;
   std::map<const Object*, std::vector<Val>> ray_variables_;

@@ -1,0 +1,414 @@
+// What statements bind: names, attributes, items, functions, classes and modules. Tested by tests/traps_test.cpp, with
+// Python as the judge.
+#include "src/sources/program/follower.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace preflight::sources::program {
+namespace {
+
+// Decorators of classes that leave their attributes what they are.
+bool only_wraps(std::string_view decorator) {
+  constexpr std::array<std::string_view, 12> kThose = {"ray.",      "serve.",      "app.",     "stub.",
+                                                       "modal.",    "bentoml.",    "unittest", "pytest",
+                                                       "functools", "total_order", "attr",     "define"};
+  return std::ranges::any_of(kThose, [&](std::string_view one) { return decorator.starts_with(one); });
+}
+
+}  // namespace
+
+void Follower::assign(const Stmt& one) {
+  if (one.value == nullptr) {  // NAME: TYPE
+    if (one.targets[0]->kind == Expr::Kind::kName) {
+      touch(locals_);
+      locals_->now.items.push_back(text(one.targets[0]->name, one.begin));
+    }
+    return;
+  }
+  const Val v = value(*one.value);
+  for (const Expr* target : one.targets) bind(*target, v);
+  if (!one.annotated || one.targets[0]->kind != Expr::Kind::kName) return;
+  const std::size_t type = one.targets[0]->end;  // NAME: ClassVar[…] is no field of a dataclass
+  if (source_.text.substr(type, one.value->begin - type).find("ClassVar") != std::string_view::npos) return;
+  touch(locals_);
+  locals_->now.items.push_back(text(one.targets[0]->name, one.begin));
+}
+
+void Follower::bind(const Expr& target, Val v) {
+  if (target.kind == Expr::Kind::kTuple || target.kind == Expr::Kind::kList) return bind_each(target, v);
+  if (target.kind == Expr::Kind::kSubscript) return bind_item(target, std::move(v));
+  if (target.kind == Expr::Kind::kAttribute)
+    return bind_attribute(value(*target.kids[0]), target.name, std::move(v), target.begin);
+  if (target.kind != Expr::Kind::kName) return;
+  if (v.is(Val::Kind::kUnknown) && v.mystery->name.empty() && !v.mystery->many) {
+    auto mystery = std::make_shared<Mystery>(*v.mystery);
+    mystery->name = target.name;
+    v.mystery = mystery;
+  }
+  Object* scope = scope_to_bind(target.name);
+  touch(scope);
+  scope->now.names[target.name] = std::move(v);
+}
+
+// Where an assignment to a name puts it.
+Object* Follower::scope_to_bind(const std::string& name) const {
+  if (!global_names_.contains(name)) return locals_;
+  for (Object* around = locals_->scope; around != nullptr; around = around->scope) {
+    if (around->now.names.contains(name)) return around;
+  }
+  return globals_;
+}
+
+namespace {
+
+void add_names(const Expr* target, std::set<std::string>& out) {
+  if (target == nullptr) return;
+  if (target->kind == Expr::Kind::kName) out.insert(target->name);
+  const bool several =
+      target->kind == Expr::Kind::kTuple || target->kind == Expr::Kind::kList || target->kind == Expr::Kind::kStar;
+  if (!several) return;
+  for (const Expr* kid : target->kids) add_names(kid, out);
+}
+
+// The names that a block assigns to, and those that it declares to be others'.
+void add_names(const Block& block, std::set<std::string>& out, std::set<std::string>& others) {
+  for (const Stmt* one : block) {
+    if (one->kind == Stmt::Kind::kGlobal || one->kind == Stmt::Kind::kNonlocal)
+      others.insert(one->names.begin(), one->names.end());
+    const bool defines = one->kind == Stmt::Kind::kFunction || one->kind == Stmt::Kind::kClass;
+    if (defines) out.insert(one->name);
+    if (defines) continue;
+    const bool deletes = one->kind == Stmt::Kind::kDelete;
+    for (const Expr* target : one->targets) {
+      if (!deletes || target->kind == Expr::Kind::kName) add_names(target, out);
+    }
+    const bool imports = one->kind == Stmt::Kind::kImport || one->kind == Stmt::Kind::kImportFrom;
+    for (std::size_t i = 0; imports && i + 1 < one->names.size(); i += 2)
+      out.insert(one->names[i + 1].empty() ? one->names[i].substr(0, one->names[i].find('.')) : one->names[i + 1]);
+    for (const Block* inner : {&one->body, &one->other, &one->last}) add_names(*inner, out, others);
+    for (const Handler& handler : one->handlers) {
+      if (!handler.name.empty()) out.insert(handler.name);
+      add_names(handler.body, out, others);
+    }
+  }
+}
+
+}  // namespace
+
+// The names that are a function's own, wherever in it they are assigned to.
+const std::set<std::string>& Follower::local_names(const Stmt& function) {
+  const auto known = local_names_.find(&function);
+  if (known != local_names_.end()) return known->second;
+  spend_bytes(function.end - function.begin);
+  std::set<std::string> out;
+  std::set<std::string> others;
+  add_names(function.body, out, others);
+  for (const Parameter& one : function.parameters) out.insert(one.name);
+  for (const std::string& name : others) out.erase(name);
+  return local_names_[&function] = std::move(out);
+}
+
+// A name that is a function's own and that it has not assigned to yet is none of what stands around it.
+void Follower::refuse_unbound(const Object* scope, const Expr& name) {
+  if (scope->frame == nullptr || !scope->now.open.empty() || source_.given.contains(name.name)) return;
+  if (local_names(*scope->frame).contains(name.name)) throw Thrown{instance("UnboundLocalError"), name.begin};
+}
+
+void Follower::bind_each(const Expr& target, const Val& v) {
+  auto items = items_of(v, target.begin);
+  const auto star = std::find_if(target.kids.begin(), target.kids.end(),
+                                 [](const Expr* kid) { return kid->kind == Expr::Kind::kStar; });
+  const bool fits = items && (star == target.kids.end() ? items->size() == target.kids.size()
+                                                        : items->size() + 1 >= target.kids.size());
+  if (!fits) {
+    ++doubts_;
+    for (const Expr* kid : target.kids) {
+      const Expr& one = kid->kind == Expr::Kind::kStar ? *kid->kids[0] : *kid;
+      bind(one, unclear(one));
+    }
+    return;
+  }
+  const auto before = static_cast<std::size_t>(star - target.kids.begin());
+  const std::size_t extra = star == target.kids.end() ? 0 : items->size() + 1 - target.kids.size();
+  for (std::size_t i = 0, k = 0; i < target.kids.size(); ++i) {
+    if (i != before || star == target.kids.end()) {
+      bind(*target.kids[i], (*items)[k++]);
+      continue;
+    }
+    const auto from = items->begin() + static_cast<std::ptrdiff_t>(k);
+    bind(*target.kids[i]->kids[0], list_of({from, from + static_cast<std::ptrdiff_t>(extra)}));
+    k += extra;
+  }
+}
+
+void Follower::bind_attribute(const Val& base, const std::string& name, Val v, std::size_t at) {
+  bool open = false;
+  const bool own = base.is(Val::Kind::kInstance) && base.object->of != nullptr &&
+                   class_member(base.object->of, "__setattr__", open) != nullptr;
+  if (own) v = unknown(fmt::format("__setattr__ of {} is not followed", base.object->of->name), at);
+  if (base.is(Val::Kind::kInstance) || base.is(Val::Kind::kClass) || base.is(Val::Kind::kFunction)) {
+    set_name(base.object, name, std::move(v));
+  } else if (base.is(Val::Kind::kNative)) {
+    const bool pythons = base.object->name == "sys" || base.object->name == "os";
+    if (!pythons) handed_over(v, base.object->name, at);  // whose functions may change it
+    touch(globals_);                                      // a library's own name: sys.argv
+    globals_->now.names["." + base.object->name + "." + name] = std::move(v);
+  }
+}
+
+void Follower::bind_item(const Expr& target, Val v) {
+  const Val base = value(*target.kids[0]);
+  const bool sliced = target.kids[1]->kind == Expr::Kind::kSlice;
+  if (base.is(Val::Kind::kDict)) {
+    const Val key = value(*target.kids[1]);
+    return set_entry(base.object, key, std::move(v), target.begin);
+  }
+  if (!base.is(Val::Kind::kList)) return;
+  touch(base.object);
+  auto& items = base.object->now.items;
+  spend_items(items);
+  const Val index = sliced ? Val{} : value(*target.kids[1]);
+  const bool many = std::any_of(items.begin(), items.end(),
+                                [](const Val& one) { return one.is(Val::Kind::kUnknown) && one.mystery->many; });
+  const auto size = static_cast<std::int64_t>(items.size());
+  const std::int64_t i = index.integer < 0 ? index.integer + size : index.integer;
+  if (sliced || !index.whole() || many || i < 0 || i >= size) {
+    items = {unknown(fmt::format("what a list holds from line {} on is not followed", line(target.begin)), target.begin,
+                     true)};
+    return;
+  }
+  v.begin = v.begin == v.end ? target.begin : v.begin;
+  items[static_cast<std::size_t>(i)] = std::move(v);
+}
+
+void Follower::grow(const Stmt& one) {
+  const Expr& target = *one.targets[0];
+  const Val old = value(target);
+  const Val more = value(*one.value);
+  const bool list = old.is(Val::Kind::kList) && one.name == "+";
+  if (list) {
+    auto items = items_of(more, one.value->begin);
+    touch(old.object);
+    auto& into = old.object->now.items;
+    if (!items) items = {{unclear(*one.value)}};
+    spend(items->size());
+    if (names_server(more)) used_.insert(more.object);
+    into.insert(into.end(), items->begin(), items->end());
+    return;
+  }
+  if (old.is(Val::Kind::kDict) && one.name == "|") {
+    touch(old.object);
+    return update(old.object, more, one.begin);
+  }
+  Val out = binary(one.name, old, more, one.begin, one.end);
+  bind(target, std::move(out));
+}
+
+void Follower::remove(const Expr& target) {
+  if (target.kind == Expr::Kind::kTuple || target.kind == Expr::Kind::kList) {
+    for (const Expr* kid : target.kids) remove(*kid);
+  } else if (target.kind == Expr::Kind::kName) {
+    Object* scope = scope_to_bind(target.name);
+    if (!scope->now.names.contains(target.name)) refuse_unbound(scope, target);
+    touch(scope);
+    scope->now.names.erase(target.name);
+  } else if (target.kind == Expr::Kind::kAttribute) {
+    const Val base = value(*target.kids[0]);
+    if (base.object == nullptr) return;
+    touch(base.object);
+    base.object->now.names.erase(target.name);
+  } else if (target.kind == Expr::Kind::kSubscript) {
+    remove_item(target);
+  }
+}
+
+void Follower::remove_item(const Expr& target) {
+  const Val base = value(*target.kids[0]);
+  if (base.is(Val::Kind::kDict)) {
+    const Val key = value(*target.kids[1]);
+    if (base.object->now.inherits) return set_entry(base.object, key, {.kind = Val::Kind::kGone}, target.begin);
+    touch(base.object);
+    if (!key.known_text() && !key.whole()) {
+      const std::string why = fmt::format("an entry is taken out at line {}", line(target.begin));
+      return lose(base.object, why, target.begin, key.is(Val::Kind::kText) ? key.text.get() : nullptr);
+    }
+    if (base.object->of != nullptr && key.known_text())
+      return set_entry(base.object, key, {.kind = Val::Kind::kGone}, target.begin);
+    spend(base.object->now.pairs.size());
+    std::erase_if(base.object->now.pairs, [&](const auto& one) { return same(one.first, key); });
+    return;
+  }
+  if (!base.is(Val::Kind::kList)) return;
+  touch(base.object);
+  auto& items = base.object->now.items;
+  spend_items(items);
+  if (target.kids[1]->kind == Expr::Kind::kSlice) {
+    const Val gone = slice(base, *target.kids[1]);
+    const bool step = target.kids[1]->kids[2] != nullptr;
+    const Expr* from = target.kids[1]->kids[0];
+    const Val first = from == nullptr ? whole(0) : value(*from);
+    const auto size = static_cast<std::int64_t>(items.size());
+    const std::int64_t i = std::clamp(first.integer < 0 ? first.integer + size : first.integer, std::int64_t{0}, size);
+    if (!step && first.whole() && gone.is(Val::Kind::kList) &&
+        static_cast<std::size_t>(i) + gone.object->now.items.size() <= items.size()) {
+      const auto at = items.begin() + static_cast<std::ptrdiff_t>(i);
+      items.erase(at, at + static_cast<std::ptrdiff_t>(gone.object->now.items.size()));
+      return;
+    }
+  } else if (const Val index = value(*target.kids[1]); index.whole()) {
+    const auto size = static_cast<std::int64_t>(items.size());
+    const std::int64_t i = index.integer < 0 ? index.integer + size : index.integer;
+    const bool many = std::any_of(items.begin(), items.end(),
+                                  [](const Val& one) { return one.is(Val::Kind::kUnknown) && one.mystery->many; });
+    if (i >= 0 && i < size && !many) {
+      items.erase(items.begin() + static_cast<std::ptrdiff_t>(i));
+      return;
+    }
+  }
+  items = {unknown(fmt::format("what a list holds from line {} on is not followed", line(target.begin)), target.begin,
+                   true)};
+}
+
+void Follower::define_function(const Stmt& one) {
+  Val f;
+  f.kind = Val::Kind::kFunction;
+  f.object = make();
+  f.object->name = one.name;
+  f.object->statement = &one;
+  f.object->scope = locals_;
+  // Defaults are what they are now.
+  for (const Parameter& parameter : one.parameters) {
+    if (parameter.fallback == nullptr) continue;
+    Val fallback = value(*parameter.fallback);
+    const Expr& written = *parameter.fallback;
+    const bool of_typer = written.kind == Expr::Kind::kCall && shown(written.begin, written.end).starts_with("typer.");
+    if (of_typer) fallback = as_typer_reads(parameter, fallback, written.begin);
+    f.object->keys["=" + parameter.name] = std::move(fallback);
+  }
+  if (quiet_ == 0) functions_.push_back(f.object);
+  Val v = decorated(one, f);
+  touch(locals_);
+  locals_->now.names[one.name] = v;
+}
+
+// Decorators that leave a function what it is, or that are followed; others are told of what it starts.
+Val Follower::decorated(const Stmt& one, Val v) {
+  for (auto it = one.values.rbegin(); it != one.values.rend(); ++it) {
+    const Val decorator = value(**it);
+    const std::string name =
+        decorator.is(Val::Kind::kNative) || decorator.is(Val::Kind::kInstance) ? decorator.object->name : std::string();
+    if (name == "property" || name == "functools.cached_property" || name == "staticmethod" || name == "classmethod") {
+      v.object->way = name == "functools.cached_property" ? "property" : name;
+    } else if (name.starts_with("dataclasses.dataclass")) {
+      v.object->way = "dataclass";
+    } else if (name == "functools.lru_cache" || name == "functools.cache" || name == "functools.wraps" ||
+               name == "contextlib.contextmanager" || name == "abc.abstractmethod" || name == "typing.overload" ||
+               name == "enum.unique") {
+      if (name == "contextlib.contextmanager") v.object->altered = shown((*it)->begin, (*it)->end);
+    } else if (name == "atexit.register") {
+      Arguments a;
+      a.at = a.end = one.begin;
+      a.values = {v};
+      (void)at_exit(name, a);
+    } else if ((name == "click.option" || name == "click.argument") && v.is(Val::Kind::kFunction)) {
+      take_click_option(v.object, *decorator.object, (*it)->begin);
+    } else if (decorator.is(Val::Kind::kFunction) && (v.is(Val::Kind::kFunction) || v.is(Val::Kind::kClass))) {
+      Arguments a;
+      a.values = {v};
+      a.at = one.begin;
+      v = call(decorator, a);
+    } else if (v.object != nullptr) {
+      const bool rays = name == "ray.remote" || name == "ray.serve.deployment";  // whatever it is imported as
+      v.object->altered = rays ? (name == "ray.remote" ? name : "serve.deployment") : shown((*it)->begin, (*it)->end);
+      const auto variables = rays ? ray_variables_.find(decorator.object) : ray_variables_.end();
+      if (variables != ray_variables_.end()) ray_variables_[v.object] = variables->second;
+      if (v.is(Val::Kind::kClass) && !only_wraps(v.object->altered))
+        lose(v.object, fmt::format("@{} may change {}", v.object->altered, v.object->name), one.begin);
+    }
+  }
+  return v;
+}
+
+void Follower::define_class(const Stmt& one) {
+  Val c;
+  c.kind = Val::Kind::kClass;
+  c.object = make();
+  c.object->name = one.name;
+  c.object->statement = &one;
+  c.object->scope = locals_;
+  for (const Argument& base : one.arguments) {
+    const Val v = value(*base.value);
+    const bool plain = v.is(Val::Kind::kNative) && (v.object->name == "abc.ABCMeta" || v.object->name == "type");
+    if (base.name == "metaclass" && !plain) c.object->now.open = fmt::format("a metaclass makes {}", one.name);
+    if (!base.name.empty()) continue;
+    Object* of = v.is(Val::Kind::kClass) || v.is(Val::Kind::kNative) ? v.object : make();
+    if (v.is(Val::Kind::kUnknown)) of->name = shown(base.value->begin, base.value->end);
+    c.object->bases.push_back(of);
+  }
+  Object* outer = std::exchange(locals_, c.object);
+  const std::size_t before = functions_.size();
+  (void)run(one.body);
+  locals_ = outer;
+  for (std::size_t i = before; i < functions_.size(); ++i) {
+    if (functions_[i]->scope == c.object) functions_[i]->of = c.object;
+  }
+  for (auto& [name, member] : c.object->now.names) {
+    if (member.is(Val::Kind::kFunction) && member.object->scope == c.object) member.object->of = c.object;
+  }
+  if (quiet_ == 0) classes_.push_back(c.object);
+  bool open = false;
+  for (const Object* base : c.object->bases) {
+    const bool changes = class_member(base, "__init_subclass__", open) != nullptr || !base->now.open.empty();
+    if (changes && c.object->now.open.empty())
+      c.object->now.open = fmt::format("{} may change {}", base->name, one.name);
+  }
+  if (const std::string why = c.object->now.open; !why.empty()) lose(c.object, why, one.begin);
+  const Val v = decorated(one, c);
+  touch(locals_);
+  locals_->now.names[one.name] = v;
+}
+
+void Follower::import(const Stmt& one) {
+  for (std::size_t i = 0; i + 1 < one.names.size(); i += 2) {
+    const std::string& name = one.names[i];
+    const bool renamed = !one.names[i + 1].empty();
+    const std::string known = renamed ? one.names[i + 1] : name.substr(0, name.find('.'));
+    touch(locals_);
+    Val bound = native(renamed ? name : known);
+    bound.object->imported_as = known;
+    locals_->now.names[known] = std::move(bound);
+    ++doubts_;
+  }
+}
+
+void Follower::import_from(const Stmt& one) {
+  for (std::size_t i = 0; i + 1 < one.names.size(); i += 2) {
+    const std::string& name = one.names[i];
+    if (name == "*") {
+      lose(locals_, fmt::format("{} may set it at line {}", one.name, line(one.begin)), one.begin);
+      locals_->now.open.clear();
+      continue;
+    }
+    touch(locals_);
+    const std::string known = one.names[i + 1].empty() ? name : one.names[i + 1];
+    Val bound = imported(one.name + "." + name, one.begin);
+    if (bound.is(Val::Kind::kNative)) bound.object->imported_as = known;
+    locals_->now.names[known] = std::move(bound);
+    ++doubts_;
+  }
+}
+
+Val Follower::imported(const std::string& name, std::size_t) {
+  if (auto constant = library_constant(name)) return *constant;
+  return native(name);
+}
+
+}  // namespace preflight::sources::program
