@@ -444,6 +444,16 @@ TEST(Weights, AttentionOfSomeClassesIsNeverQuantised) {
                            {"vocab_size", 50304},
                            {"quantization_config", channels}};
   EXPECT_NEAR(gib_of(config, {}) * (1 << 30) / 3894290432.0, 1.0, 0.005);
+  // By the source of olmo.py: two bytes for what attends, one for the MLP, two for table and head.
+  config.update({{"architectures", {"OlmoForCausalLM"}},
+                 {"model_type", "olmo"},
+                 {"hidden_size", 2048},
+                 {"intermediate_size", 8192},
+                 {"num_attention_heads", 16},
+                 {"num_key_value_heads", 16},
+                 {"num_hidden_layers", 16}});
+  const double olmo = 16.0 * (2 * 4 * 2048 * 2048 + 3 * 2048 * 8192) + 2.0 * 2 * 50304 * 2048;
+  EXPECT_NEAR(gib_of(config, {}) * (1 << 30) / olmo, 1.0, 0.005);
 }
 
 // Recorded of 0.5.23. A class that pools has all of its layers on each stage, or leaves them to a body that shares
