@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "src/facts/captured_layers.h"
+#include "src/facts/counted_experts.h"
 #include "src/facts/cuda_heads.h"
 #include "tests/support/paths.h"
 
@@ -73,6 +74,13 @@ TEST(ModelMethods, TheTableOfHeadsThatWaitForCudaIsThatOfTheSources) {
     const auto table = [&](facts::Taken taken) { return release < facts::calls_cuda_until(name, taken); };
     EXPECT_EQ(table(facts::Taken::kHead), has(words, "HEAD")) << name << " " << release.text();
     EXPECT_EQ(table(facts::Taken::kTable), has(words, "EMBED")) << name << " " << release.text();
+  });
+}
+
+TEST(ModelMethods, TheTableOfCountedExpertsIsThatOfTheSources) {
+  for_all([](const std::string& name, Release release, const Words& words) {
+    const auto since = facts::counts_experts_since(name);
+    EXPECT_EQ(since && release >= *since, has(words, "EXPERTS")) << name << " " << release.text();
   });
 }
 

@@ -100,6 +100,7 @@ constexpr const char* kOnBytes = "--device xpu --disable-radix-cache --load-form
 constexpr const char* kOnBytesTwice = "--device xpu --disable-radix-cache --load-format bitsandbytes --tp-size 2";
 constexpr const char* kForeignTower = "--device xpu --mm-attention-backend fa3";
 constexpr const char* kPlain = "--device xpu --disable-radix-cache";
+constexpr const char* kRecorded = "--device xpu --disable-radix-cache --expert-distribution-recorder-mode stat";
 
 Edit by_transformers(const char* name, const char* type) {
   return [=](Launch&, ModelFacts& m) { m.architectures = {name}, m.model_type = type; };
@@ -1264,6 +1265,17 @@ const Bound kBounds[] = {
     {"SA003", 15, false, "qwen3-8b", kPlain, field(Field::grammar_backend, "none")},
     {"SA003", 16, true, "qwen3-8b", kPlain, field(Field::grammar_backend, "none")},
     {"MC015", 15, false, "qwen3-8b", kPlain, of_class("InklingForConditionalGeneration")},
+    {"MC016", 22, true, "qwen3-8b", kRecorded, of_class("NemotronHForCausalLM")},
+    {"MC016", 23, false, "qwen3-8b", kRecorded, of_class("NemotronHForCausalLM")},
+    {"MC016", 12, true, "qwen3-8b", kRecorded, of_class("Step3p5ForCausalLM")},
+    {"MC016", 13, false, "qwen3-8b", kRecorded, of_class("Step3p5ForCausalLM")},
+    {"MC016", 11, false, "qwen3-8b", kRecorded, of_class("GptOssForCausalLM")},
+    {"MC016", 11, true, "qwen3-8b", kRecorded, of_class("MixtralForCausalLM")},
+    {"MC016", 23, false, "qwen3-8b", kRecorded, of_class("NoSuchClass")},
+    {"MC016", 23, false, "qwen3-8b", kRecorded, field(Field::model_impl, "transformers")},
+    {"MC016", 23, false, "qwen3-8b", kRecorded, field(Field::encoder_only, true)},
+    {"MC016", 17, true, "qwen3-8b", "--device xpu --enable-expert-distribution-metrics", nothing},
+    {"MC016", 18, true, "qwen3-8b", "--device xpu --expert-balancedness-report-mode server_log", nothing},
     {"MC015", 11, true, "qwen3-8b", kPlain, of_class("MiniMaxM2ForCausalLM")},
     {"MC015", 18, true, "qwen3-8b", kPlain, of_class("MiniMaxM2ForCausalLM")},
     {"MC015", 19, false, "qwen3-8b", kPlain, of_class("MiniMaxM2ForCausalLM")},

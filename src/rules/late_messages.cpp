@@ -302,6 +302,7 @@ constexpr LateMessage kTable[] = {
     {"no module named zstandard", "ModuleNotFoundError", "", "", {"SA010"}},
     {"minimax_m2 no module named tvm_ffi", "", "", "", {"MC015"}},
     {"minimax_m3 no module named tvm_ffi", "", "", "", {"MC015"}},
+    {"expertlocationmetadata is required for expert distribution recording", "AssertionError", "", "", {"MC016"}},
     {"hidden size mismatch", "AssertionError", "", "", {"MO011"}, false, false, true},
     // Graphs. What stands behind the colon is the cause, and comes first where it is known.
     {"capture cuda graph failed", "", "", "", {"GR006"}},

@@ -9,6 +9,7 @@
 
 #include "src/base/ascii_case.h"
 #include "src/facts/captured_layers.h"
+#include "src/facts/counted_experts.h"
 #include "src/facts/cuda_heads.h"
 #include "src/facts/kinds.h"
 #include "src/facts/model_classes.h"
@@ -283,6 +284,31 @@ std::optional<Finding> captures_no_layers(const LaunchFacts& f) {
   return finding;
 }
 
+// The recorder of the experts' distribution, asked for or behind another option.
+std::optional<Finding> counts_no_experts(const LaunchFacts& f) {
+  if (f.text(Field::expert_distribution_recorder_mode).empty() || f.on(Field::encoder_only)) return std::nullopt;
+  if (f.is(Field::model_impl, "transformers") || f.is(Field::model_impl, "mindspore")) return std::nullopt;
+  const std::string_view name = own_architecture(f);
+  if (name.empty() || brings_its_own_class(f)) return std::nullopt;
+  const auto since = facts::counts_experts_since(name);
+  if (since && f.release() >= *since) return std::nullopt;
+  constexpr std::array kAsked = {
+      std::pair{Field::enable_eplb, "--enable-eplb"},
+      std::pair{Field::expert_distribution_recorder_mode, "--expert-distribution-recorder-mode"},
+      std::pair{Field::expert_balancedness_report_mode, "--expert-balancedness-report-mode"},
+      std::pair{Field::enable_expert_distribution_metrics, "--enable-expert-distribution-metrics"}};
+  Remedy without;
+  for (const auto& [field, option] : kAsked) {
+    if (!f.given(field)) continue;
+    for (RemedyStep& step : to_drop(option).steps) without.steps.push_back(std::move(step));
+  }
+  Finding finding{.message = fmt::format("{} does not say how many experts it has, which their recorder asks", name)};
+  if (f.on(Field::enable_eplb)) finding.field = Field::enable_eplb;
+  if (without.acts()) finding.remedies.push_back(std::move(without));
+  if (since) finding.remedies.push_back(with_release(since->text()));
+  return finding;
+}
+
 // Model types whose configuration in transformers has no plan of its layers for tensor parallelism, alike
 // in 5.8.1, 5.12.1 and 5.19.0; those that further types lack for pipelines alone. Models of several parts are not
 // judged here.
@@ -550,6 +576,18 @@ const Rule kRules[] = {
      .device = "xpu",
      .check = class_of_foreign_packages,
      .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu"}}}},
+    {.id = "MC016",
+     .field = Field::expert_distribution_recorder_mode,
+     .summary = "a record of experts that the model's class does not count",
+     .why = "AssertionError in every rank before the weights are loaded: --enable-eplb, its recorder and its reports "
+            "need a class with get_model_config_for_expert_location.",
+     .remedies = {drop("--enable-eplb"), drop("--expert-distribution-recorder-mode")},
+     .source = "sglang/srt/eplb: expert_distribution.py, expert_location.py; sglang/srt/models",
+     .check = counts_no_experts,
+     .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --expert-distribution-recorder-mode stat"},
+                   {.model = "qwen3-8b", .args = "--device xpu --tp-size 4 --ep-size 4 --enable-eplb"}}},
+     .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --ep-size 4 --enable-eplb"},
+                   {.model = "qwen3-8b", .args = "--device xpu"}}}},
     {.id = "MC035",
      .field = Field::model_path,
      .summary = "rotary parameters by kind of layer in MiMo-V2's class",

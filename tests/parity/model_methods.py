@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the classes of a release do in methods that speculative decoding calls, read from its sources without running them.
+"""What the classes of a release do in methods that SGLang asks for by name, read from its sources without running them.
 
   model_methods.py RELEASE=SRT/MODELS... > tests/data/model_methods.txt     releases in order
 
@@ -10,6 +10,8 @@ the one before: class, release, and of these words those that hold:
                         from, or by one of its file where it passes on what it lacks. Not asked of draft classes and
                         MindSpore's: no target is one
   HEAD EMBED            its set_embed_and_head, set_embed calls torch.cuda.synchronize() whatever the device
+  EXPERTS               it says how many experts it has (get_model_config_for_expert_location). Not asked of draft classes
+                        and MindSpore's: no recorder of experts is made for them
 """
 import ast
 import pathlib
@@ -18,7 +20,15 @@ import sys
 
 CAPTURES = {word: f"set_{word.lower()}_layers_to_capture" for word in ("EAGLE3", "DFLASH", "DSPARK")}
 SYNCHRONIZES = {"HEAD": "set_embed_and_head", "EMBED": "set_embed"}
+COUNTS = "get_model_config_for_expert_location"
 NO_TARGET = re.compile(r"(MTP|NextN|Eagle3?|AssistantForCausalLM)$|^MindSpore")
+
+
+def names_of(node):
+    """The names that a statement of a class gives to methods, or to what it takes from others."""
+    if isinstance(node, ast.FunctionDef):
+        return [node.name]
+    return [t.id for t in node.targets if isinstance(t, ast.Name)] if isinstance(node, ast.Assign) else []
 
 
 class File:
@@ -31,7 +41,7 @@ class File:
         for node in tree.body:
             if isinstance(node, ast.ClassDef):
                 self.classes[node.name] = ([b.id for b in node.bases if isinstance(b, ast.Name)],
-                                           {f.name: f for f in node.body if isinstance(f, ast.FunctionDef)})
+                                           {name: f for f in node.body for name in names_of(f)})
             if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "EntryClass":
                 self.entries = [n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)]
 
@@ -55,7 +65,7 @@ def captures(files, at, name, method):
 
 def synchronizes(files, at, name, method):
     found = method_of(files, at, name, method)
-    return found is not None and any(isinstance(s, ast.Expr) and ast.unparse(s) == "torch.cuda.synchronize()"
+    return isinstance(found, ast.FunctionDef) and any(isinstance(s, ast.Expr) and ast.unparse(s) == "torch.cuda.synchronize()"
                                      for s in found.body)
 
 
@@ -64,6 +74,7 @@ def answers(folder):
     return {name: [word for word, method in CAPTURES.items()
                    if not NO_TARGET.search(name) and captures(files, at, name, method)]
             + [word for word, method in SYNCHRONIZES.items() if synchronizes(files, at, name, method)]
+            + ["EXPERTS"] * (not NO_TARGET.search(name) and method_of(files, at, name, COUNTS) is not None)
             for at, file in files.items() for name in file.entries}
 
 
