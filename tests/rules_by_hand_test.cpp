@@ -420,6 +420,7 @@ Edit voxtral(const char* key, std::int64_t heads) {
   };
 }
 
+void with_model_package(Launch& l, ModelFacts&) { l.env["SGLANG_EXTERNAL_MODEL_PACKAGE"] = "mine"; }
 Edit of_class(const char* name) {
   return [=](Launch&, ModelFacts& m) { m.architectures = {name}; };
 }
@@ -1270,6 +1271,8 @@ const Bound kBounds[] = {
     {"MC016", 12, true, "qwen3-8b", kRecorded, of_class("Step3p5ForCausalLM")},
     {"MC016", 13, false, "qwen3-8b", kRecorded, of_class("Step3p5ForCausalLM")},
     {"MC016", 11, false, "qwen3-8b", kRecorded, of_class("GptOssForCausalLM")},
+    {"MC016", 22, true, "nvidia-nemotron-3-nano-30b-a3b-bf16", kRecorded, nothing},  // with classes of its own beside
+    {"MC016", 23, false, "qwen3-8b", kRecorded, with_model_package},
     {"MC016", 11, true, "qwen3-8b", kRecorded, of_class("MixtralForCausalLM")},
     {"MC016", 23, false, "qwen3-8b", kRecorded, of_class("NoSuchClass")},
     {"MC016", 23, false, "qwen3-8b", kRecorded, field(Field::model_impl, "transformers")},

@@ -27,11 +27,16 @@ using facts::ModelClass;
 bool served(ModelClass c) { return is_own(c) || c == ModelClass::kTransformers; }
 bool takes_stages(ModelClass c) { return c == ModelClass::kStages; }
 
-// Classes from the checkpoint itself, or from a package of the user's, are not known here.
-bool brings_its_own_class(const LaunchFacts& f) {
+// A package of the user's may have classes in the place of SGLang's.
+bool has_classes_of_its_own(const LaunchFacts& f) {
   const auto package = f.launch().env.find("SGLANG_EXTERNAL_MODEL_PACKAGE");
+  return package != f.launch().env.end() && !package->second.empty();
+}
+
+// Classes from the checkpoint itself, which SGLang takes where it has none, or from such a package are not known here.
+bool brings_its_own_class(const LaunchFacts& f) {
   const Value map = f.model().root("auto_map");
-  return map.find("AutoModel") != nullptr || (package != f.launch().env.end() && !package->second.empty());
+  return map.find("AutoModel") != nullptr || has_classes_of_its_own(f);
 }
 
 // The architecture of which SGLang takes its own class: the first that it has one for. Empty: none.
@@ -289,7 +294,7 @@ std::optional<Finding> counts_no_experts(const LaunchFacts& f) {
   if (f.text(Field::expert_distribution_recorder_mode).empty() || f.on(Field::encoder_only)) return std::nullopt;
   if (f.is(Field::model_impl, "transformers") || f.is(Field::model_impl, "mindspore")) return std::nullopt;
   const std::string_view name = own_architecture(f);
-  if (name.empty() || brings_its_own_class(f)) return std::nullopt;
+  if (name.empty() || has_classes_of_its_own(f)) return std::nullopt;
   const auto since = facts::counts_experts_since(name);
   if (since && f.release() >= *since) return std::nullopt;
   constexpr std::array kAsked = {
