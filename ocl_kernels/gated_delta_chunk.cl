@@ -49,6 +49,7 @@ inline float sum_of(wide_t v) {
 
 inline float dot_keys(global const elem_t* x, size_t row, global const elem_t* y, size_t other) {
   wide_t sum = 0.0f;
+#pragma unroll 4  // whole, its rows take more registers than Arc's sub-groups of 8 have
   for (int d = 0; d < K_DIM; d += WIDE) {
     sum = fma(load_elems(x, row * K_DIM + d), load_elems(y, other * K_DIM + d), sum);
   }
