@@ -143,7 +143,7 @@ void search_replicas(Search& s, std::int64_t cards, std::int64_t tp) {
 // that is given is the only one.
 void search_cards(Search& s, std::int64_t cards, bool any_tp, bool any_pp) {
   const std::int64_t least = any_tp ? 1 : s.given_tp;
-  for (std::int64_t tp = any_tp ? cards : s.given_tp; tp >= least; --tp) {
+  for (std::int64_t tp = any_tp ? cards : s.given_tp; tp >= least && !s.cut_off; --tp) {
     if (cards % tp != 0 || (!any_pp && any_tp && tp != cards)) continue;
     search_split(s, {.tp = tp, .pp = cards / tp});
   }
@@ -156,23 +156,24 @@ void search_attention(Search& s) {
   const bool any_tp = !is_given(s, Field::tp_size);
   const bool any_pp = !is_given(s, Field::pp_size);
   if (s.only_the_least) {
-    for (std::int64_t n = s.more_cards_than + 1; n <= cards && s.found.empty(); ++n) search_cards(s, n, any_tp, any_pp);
+    for (std::int64_t n = s.more_cards_than + 1; n <= cards && s.found.empty() && !s.cut_off; ++n)
+      search_cards(s, n, any_tp, any_pp);
     return;
   }
   const bool may_replicate = any_tp && any_pp && !is_given(s, Field::dp_size) && !is_given(s, Field::attn_dp_size);
   const bool replicates = may_replicate && s.wish.goal == "throughput";
-  for (std::int64_t tp = 1; tp <= (any_tp ? cards : 1); ++tp) {
+  for (std::int64_t tp = 1; tp <= (any_tp ? cards : 1) && !s.cut_off; ++tp) {
     search_split(s, {.tp = tp});
     if (replicates) search_replicas(s, cards, tp);
   }
   // Many requests may fit beside each other where no one cache holds them all, or none without loss.
   const bool holds_whole = std::ranges::any_of(s.found, [](const Suggestion& c) { return !c.half_cache; });
   if (!replicates && may_replicate && s.wish.concurrency > 1 && !holds_whole) {
-    for (std::int64_t tp = 1; tp <= cards; ++tp) search_replicas(s, cards, tp);
+    for (std::int64_t tp = 1; tp <= cards && !s.cut_off; ++tp) search_replicas(s, cards, tp);
   }
   // Only where no width alone will do.
   if (!s.found.empty() || !any_pp) return;
-  for (std::int64_t n = 2; n <= cards; ++n) search_cards(s, n, any_tp, any_pp);
+  for (std::int64_t n = 2; n <= cards && !s.cut_off; ++n) search_cards(s, n, any_tp, any_pp);
 }
 
 // The next attention to look at, where every launch was refused: a backend that is refused by name may be taken where
