@@ -48,6 +48,12 @@ std::string_view own_architecture(const ModelFacts& model, Release release) {
 }
 std::string_view own_architecture(const LaunchFacts& f) { return own_architecture(f.model(), f.release()); }
 
+// The same, where it serves the launch: empty where --model-impl asks for others' classes.
+std::string_view serving_class(const LaunchFacts& f) {
+  return f.is(Field::model_impl, "transformers") || f.is(Field::model_impl, "mindspore") ? std::string_view()
+                                                                                         : own_architecture(f);
+}
+
 std::vector<Remedy> later_release(const LaunchFacts& f, std::string_view architecture, bool (*test)(ModelClass)) {
   const auto release = facts::first_release_after(f.release(), architecture, test);
   return release ? std::vector{with_release(release->text())} : std::vector<Remedy>{};
@@ -76,8 +82,7 @@ std::optional<Finding> no_class(const LaunchFacts& f) {
 // 0.5.15 imports CUTLASS's Python package with the index of sparse attention, and its registry passes over every module
 // that cannot be imported; 0.5.15.post1 does so beside NVIDIA GPUs alone.
 std::optional<Finding> class_not_imported(const LaunchFacts& f) {
-  if (f.is(Field::model_impl, "transformers") || f.is(Field::model_impl, "mindspore")) return std::nullopt;
-  const std::string_view name = own_architecture(f);
+  const std::string_view name = serving_class(f);
   const auto imported = [&](Release r) {
     const ModelClass found = facts::model_class(name, r);
     return found == ModelClass::kStages || found == ModelClass::kWhole;
@@ -106,8 +111,7 @@ constexpr std::array kForeignPackages = {
     ForeignPackage{"MiniMaxM3SparseForConditionalGeneration", kTvmUntil, "apache-tvm-ffi"}};
 
 std::optional<Finding> class_of_foreign_packages(const LaunchFacts& f) {
-  if (f.is(Field::model_impl, "transformers") || f.is(Field::model_impl, "mindspore")) return std::nullopt;
-  const std::string_view name = own_architecture(f);
+  const std::string_view name = serving_class(f);
   const auto row = std::ranges::find_if(
       kForeignPackages, [&](const ForeignPackage& p) { return p.name == name && f.release() < p.until; });
   if (row == kForeignPackages.end()) return std::nullopt;
@@ -121,9 +125,8 @@ std::optional<Finding> class_of_foreign_packages(const LaunchFacts& f) {
 // mimo_v2.py hands rope_scaling to the rotary embedding as it finds it, and that is kept by what it was made of. Since
 // 0.5.22 transformers has a class for the model, which tells of it by kind of layer.
 std::optional<Finding> rotary_by_kind(const LaunchFacts& f) {
-  const std::string_view name = own_architecture(f);
+  const std::string_view name = serving_class(f);
   if (name != "MiMoV2FlashForCausalLM" && name != "MiMoV2ForCausalLM") return std::nullopt;
-  if (f.is(Field::model_impl, "transformers") || f.is(Field::model_impl, "mindspore")) return std::nullopt;
   // The model's own class, where it runs, is not known here.
   if (f.on(Field::trust_remote_code) && f.model().root("auto_map").find("AutoConfig") != nullptr) return std::nullopt;
   const Value rope = f.model().root("rope_parameters");
@@ -146,10 +149,8 @@ bool among(const std::array<std::string_view, N>& names, std::string_view name) 
 }
 
 std::optional<Finding> no_stages(const LaunchFacts& f) {
-  if (f.pp() == 1 || f.is(Field::model_impl, "transformers") || f.is(Field::model_impl, "mindspore")) {
-    return std::nullopt;
-  }
-  const std::string_view name = own_architecture(f);
+  if (f.pp() == 1) return std::nullopt;
+  const std::string_view name = serving_class(f);
   const ModelClass kind = facts::model_class(name, f.release());
   if (name.empty() || (kind != ModelClass::kWhole && !among(kAssertOneStage, name))) return std::nullopt;
   Finding finding{.message = fmt::format("{} cannot run in {} pipeline stages", name, f.pp())};
@@ -212,8 +213,7 @@ constexpr std::array kCudaClasses = {CudaClass{"DbrxForCausalLM"},
                                      CudaClass{"MiniCPMO", v0_5(13)}};
 
 std::optional<Finding> class_for_cuda(const LaunchFacts& f) {
-  if (f.is(Field::model_impl, "transformers") || f.is(Field::model_impl, "mindspore")) return std::nullopt;
-  const auto row = std::ranges::find(kCudaClasses, own_architecture(f), &CudaClass::name);
+  const auto row = std::ranges::find(kCudaClasses, serving_class(f), &CudaClass::name);
   if (row == kCudaClasses.end() || f.release() >= row->until || !row->reached(f)) return std::nullopt;
   Finding finding{.message = fmt::format("{} is built on CUDA devices alone", row->name)};
   if (row->until != kNotFixed) finding.remedies = {with_release(row->until.text())};
@@ -225,9 +225,8 @@ std::optional<Finding> class_for_cuda(const LaunchFacts& f) {
 std::optional<Finding> dual_chunks(const LaunchFacts& f) {
   constexpr std::array<std::string_view, 4> kClasses = {"Qwen2ForCausalLM", "Qwen2MoeForCausalLM",
                                                         "Qwen3MoeForCausalLM", "Glm4ForCausalLM"};
-  if (f.is(Field::model_impl, "transformers") || f.is(Field::model_impl, "mindspore")) return std::nullopt;
   const Value config = f.model().root("dual_chunk_attention_config");
-  if (config.is_none() || !among(kClasses, own_architecture(f))) return std::nullopt;
+  if (config.is_none() || !among(kClasses, serving_class(f))) return std::nullopt;
   Finding finding{.message =
                       "config.json asks for dual chunk attention, whose rotary embedding is built on CUDA "
                       "devices alone"};
@@ -292,8 +291,7 @@ std::optional<Finding> captures_no_layers(const LaunchFacts& f) {
 // The recorder of the experts' distribution, asked for or behind another option.
 std::optional<Finding> counts_no_experts(const LaunchFacts& f) {
   if (f.text(Field::expert_distribution_recorder_mode).empty() || f.on(Field::encoder_only)) return std::nullopt;
-  if (f.is(Field::model_impl, "transformers") || f.is(Field::model_impl, "mindspore")) return std::nullopt;
-  const std::string_view name = own_architecture(f);
+  const std::string_view name = serving_class(f);
   if (name.empty() || has_classes_of_its_own(f)) return std::nullopt;
   const auto since = facts::counts_experts_since(name);
   if (since && f.release() >= *since) return std::nullopt;
