@@ -183,19 +183,14 @@ Follower::Flow Follower::for_each_yield(const Stmt& one, const Val& all) {
   Frame own{locals_, function_, global_names_, yield_to_};
   const YieldTo to = [&](const Val& v) {
     spend(2);
-    Frame inner = turn_to_frame(own);
-    Flow flow;
     std::vector<Left> broken;
-    try {
+    const auto take_turn = [&] {
+      const InFrame frame(*this, own);
       if (!is_many(v)) bind(*one.targets[0], v);
-      flow = is_many(v) ? unknown_loop(one, [&] { bind_unclear(*one.targets[0]); }) : run(one.body);
-    } catch (...) {
-      own = turn_to_frame(std::move(inner));
-      throw;
-    }
-    const bool goes_on = turn(flow, out, broken);
-    own = turn_to_frame(std::move(inner));
-    if (goes_on) return;
+      const Flow flow = is_many(v) ? unknown_loop(one, [&] { bind_unclear(*one.targets[0]); }) : run(one.body);
+      return turn(flow, out, broken);
+    };
+    if (take_turn()) return;
     if (out.left.empty() || out.left.back().way != Way::kRaise) throw Thrown{instance("SystemExit"), ended_at_};
     const Left last = out.left.back();
     out.left.pop_back();

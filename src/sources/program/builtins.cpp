@@ -106,34 +106,31 @@ void Follower::give_lost(Object* iterator, std::size_t begin, std::size_t end) {
   give(iterator, unknown(shown(begin, end) + " is computed where the program runs", begin, true));
 }
 
+// What brings an iterator nearer to its next item; while it runs there is nothing to ask.
+void Follower::take_step(Object* iterator) {
+  spend(kPullSteps);
+  touch(iterator);
+  const auto next = std::exchange(iterator->now.next, nullptr);
+  const bool goes_on = (*next)(iterator);
+  touch(iterator);
+  if (goes_on) iterator->now.next = next;
+}
+
 // Whether an iterator has an item in front; what it takes to have one happens now.
 bool Follower::bring(Object* iterator) {
   const Deeper deeper(*this);
-  while (iterator->now.items.empty() && iterator->now.next != nullptr) {
-    spend(kPullSteps);
-    touch(iterator);
-    const auto next = std::exchange(iterator->now.next, nullptr);
-    const bool goes_on = (*next)(iterator);
-    touch(iterator);
-    if (goes_on) iterator->now.next = next;
-  }
+  while (iterator->now.items.empty() && iterator->now.next != nullptr) take_step(iterator);
   return !iterator->now.items.empty();
 }
 
 void Follower::bring_all(Object* iterator) {
   const Deeper deeper(*this);
   const bool outer = std::exchange(to_the_end_, iterator->frame != nullptr);
-  while (iterator->now.next != nullptr) {
-    spend(kPullSteps);
+  while (iterator->now.next != nullptr && iterator->now.items.size() <= limits::kProgramTurns) take_step(iterator);
+  if (iterator->now.next != nullptr) {  // it may have no end
     touch(iterator);
-    const auto next = std::exchange(iterator->now.next, nullptr);
-    if (iterator->now.items.size() > limits::kProgramTurns) {  // it may have no end
-      give(iterator, unknown("how many items there are is not followed", 0, true));
-      break;
-    }
-    const bool goes_on = (*next)(iterator);
-    touch(iterator);
-    if (goes_on) iterator->now.next = next;
+    iterator->now.next = nullptr;
+    give(iterator, unknown("how many items there are is not followed", 0, true));
   }
   to_the_end_ = outer;
 }

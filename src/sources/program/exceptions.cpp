@@ -270,15 +270,11 @@ Follower::Flow Follower::within_context(const Val& context, const Stmt& one, std
   entered->called = true;
   const YieldTo to = [&](const Val& v) {
     if (leaving) return;
-    Frame inner = turn_to_frame(own);
-    Flow flow;
-    try {
-      flow = inside(v, one, from);
-    } catch (...) {
-      own = turn_to_frame(std::move(inner));
-      throw;
-    }
-    own = turn_to_frame(std::move(inner));
+    const auto run_body = [&] {
+      const InFrame frame(*this, own);
+      return inside(v, one, from);
+    };
+    Flow flow = run_body();
     std::optional<Left> last;
     if (!flow.on && !flow.left.empty()) last = flow.left.back();
     if (last) flow.left.pop_back();

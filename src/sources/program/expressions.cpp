@@ -1040,15 +1040,10 @@ Val Follower::generator_expression(const Expr& e, Object* scope) {
   return iterator_of([this, &e, scope, all, function](Object* self) {
     const auto item = pull(all.object);
     if (!item) return false;
-    const Frame outer = turn_to_frame({scope, function, {}, nullptr});
-    try {
-      if (is_many(*item)) lose_clause(e, 0);
-      if (is_many(*item) || !clause_item(e, 0, *item, self)) give_lost(self, e.begin, e.end);
-    } catch (...) {
-      (void)turn_to_frame(outer);
-      throw;
-    }
-    (void)turn_to_frame(outer);
+    Frame own{scope, function, {}, nullptr};
+    const InFrame frame(*this, own);
+    if (is_many(*item)) lose_clause(e, 0);
+    if (is_many(*item) || !clause_item(e, 0, *item, self)) give_lost(self, e.begin, e.end);
     return !is_many(*item);
   });
 }

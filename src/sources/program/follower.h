@@ -220,6 +220,20 @@ class Follower {
     const YieldTo* yield_to = nullptr;
   };
   Frame turn_to_frame(Frame frame);
+  // While it lives, `frame` is the one at hand; then it holds what became of it.
+  class InFrame {
+   public:
+    InFrame(Follower& follower, Frame& frame)
+        : follower_(follower), frame_(frame), outer_(follower.turn_to_frame(frame)) {}
+    ~InFrame() { frame_ = follower_.turn_to_frame(std::move(outer_)); }
+    InFrame(const InFrame&) = delete;
+    InFrame& operator=(const InFrame&) = delete;
+
+   private:
+    Follower& follower_;
+    Frame& frame_;
+    Frame outer_;
+  };
   Val body_value(Object* function, Object* locals, const YieldTo* yield_to = nullptr);
   Val generator(Object* function, Object* locals);
   void run_ahead(Object* function, Object* locals, Object* iterator);
@@ -249,6 +263,7 @@ class Follower {
   Val iterator_over(const Val& v, std::size_t at);
   void give(Object* iterator, Val item);
   void give_lost(Object* iterator, std::size_t begin, std::size_t end);
+  void take_step(Object* iterator);
   bool bring(Object* iterator);
   void bring_all(Object* iterator);
   std::optional<Val> pull(Object* iterator);
