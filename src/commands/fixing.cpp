@@ -390,8 +390,7 @@ void tell_untried(const Tries& tries) {
                     : "";
   report::complain(
       fmt::format("remedies of {} launches were not tried: this run tries {} launches at most{}, and one of {} words "
-                  "or more counts "
-                  "as several; check them apart",
+                  "or more counts as several; check them apart",
                   tries.launches, tries.most, of_file, limits::kWordsOfATry));
 }
 
