@@ -188,6 +188,26 @@ TEST_F(Exec, StartsWhatIsNoLaunchAndSaysSoUnlessSomethingIsDemanded) {
   EXPECT_EQ(shell("xpu-preflight exec --require complete -- sh -c 'exit 5'").status, 1);
 }
 
+TEST_F(Exec, RunsTheKernelWhereARequirementAsksForIt) {
+  for (const std::string demand : {"--require kernel", "--require-kernel", "--require model,kernel"}) {
+    const ToolRun run =
+        shell(fmt::format("OCL_ICD_VENDORS=/no/such/folder xpu-preflight exec {} -- {}", demand, kGood));
+    EXPECT_EQ(run.status, 5) << demand << run.err;
+    EXPECT_THAT(run.err, Not(HasSubstr("--no-kernel"))) << demand;
+  }
+}
+
+// Nobody would hear of it before the day when the command is a launch.
+TEST_F(Exec, TellsAWrongWordOfOursWhateverTheCommandIs) {
+  for (const std::string wrong : {"--sglang-version 9.9", "--device-profile b6000", "--facts /no/such/file",
+                                  "--require haste", "--device-count 0", "--env TP:2", "--sysroot /no/such/folder"}) {
+    const ToolRun run = shell(fmt::format("xpu-preflight exec {} -- sh -c 'exit 5'", wrong));
+    EXPECT_EQ(run.status, 2) << wrong;
+    EXPECT_THAT(run.err, Not(HasSubstr("not checked"))) << wrong;
+    EXPECT_THAT(run.err, HasSubstr("not started")) << wrong;
+  }
+}
+
 TEST_F(Exec, EndsAsAShellWhereTheCommandCannotRun) {
   EXPECT_EQ(shell("xpu-preflight exec -- no_such_program").status, 127);
   const ToolRun run = shell("xpu-preflight exec -- no_program");

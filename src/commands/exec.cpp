@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "src/base/shell_words.h"
+#include "src/commands/requirements.h"
 #include "src/commands/subcommand.h"
 #include "src/report/complaint.h"
 #include "src/report/folding.h"
@@ -67,6 +68,12 @@ Judged not_judged(const std::string& why, const ExecFlags& flags) {
   return demanded ? Judged::kBad : Judged::kNot;
 }
 
+// It takes a second, so that it runs where somebody asks for it.
+bool wants_kernel(const CheckFlags& check) {
+  const auto required = read_requirements(check.require);  // a word that is none is told where they are taken
+  return check.kernel || check.require_kernel || (required && required->contains(Requirement::kKernel));
+}
+
 // The findings and the last line; a clean launch gets the line alone.
 void tell(const Report& report, const CheckCommand& command) {
   const report::TextOptions text = text_options(command.output);
@@ -94,6 +101,17 @@ struct Outcome {
 
 Outcome judge(const ExecFlags& flags, const std::vector<std::string>& words) {
   const std::string text = shell_words(words);
+  CheckFlags check = flags.check;
+  check.launch.command = text;
+  check.launch.use_environment = true;
+  check.launch.real_machine = true;
+  check.no_kernel = !wants_kernel(check);
+  // First of all, for a wrong word of ours is one whatever the command is.
+  auto command = check_command(check, {});
+  if (!command) {
+    report::complain(command.error().text());
+    return {Judged::kBad, kBadInput};
+  }
   std::error_code error;
   const sources::Variables environment = own_environment();
   auto launches = sources::read_command(
@@ -104,16 +122,6 @@ Outcome judge(const ExecFlags& flags, const std::vector<std::string>& words) {
   }
   if (const std::string& when = launches->front().when; may_not_run(when))
     return {not_judged(fmt::format("the command may start a server, {}", when), flags), kFindings};
-  CheckFlags check = flags.check;
-  check.launch.command = text;
-  check.launch.use_environment = true;
-  check.launch.real_machine = true;
-  check.no_kernel = !check.kernel && !check.require_kernel;
-  auto command = check_command(check, {});
-  if (!command) {
-    report::complain(command.error().text());
-    return {Judged::kBad, kBadInput};
-  }
   command->output = output_options(check.launch, STDERR_FILENO);
   sources::LaunchCommand& launch = launches->front();
   std::erase_if(command->input.env, [&](const auto& one) { return !launch.env.contains(one.first); });
