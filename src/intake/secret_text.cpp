@@ -26,10 +26,11 @@ bool is_blank(char c) { return c == ' ' || c == '\t'; }
 bool is_space(char c) { return is_blank(c) || c == '\n' || c == '\r'; }
 bool is_in_name(char c) { return is_alnum(c) || c == '_' || c == '-' || c == '.' || c == '\\'; }
 
+constexpr std::size_t kLongestName = 128;  // of which the end says what it is
+
 // One spelling of a name: api_key for --api-key, API_KEY, apiKey and api\u005fkey.
 std::string plain_name(std::string_view name) {
-  constexpr std::size_t kLongest = 128;
-  if (name.size() > kLongest) name.remove_prefix(name.size() - kLongest);
+  if (name.size() > kLongestName) name.remove_prefix(name.size() - kLongestName);
   std::string plain;
   for (std::size_t i = 0; i < name.size(); ++i) {
     char c = name[i];
@@ -169,11 +170,10 @@ TextPart value_at(std::string_view text, std::size_t at, char sign, bool certain
   // Of make and of files of settings, `NAME = value`, where all of the line is one word: what stands behind a blank is
   // another word to a shell.
   if (sign == '=' && at != from && spaced && text.substr(from, at - from).find('\n') == text.npos) {
-    const std::size_t end = std::min(text.find_first_of("\r\n", at), text.size());
-    const std::string_view rest = text.substr(at, end - at);
-    const std::size_t size = std::min(rest.find_first_of(" \t"), rest.size());
-    const bool alone = rest.find_first_not_of(" \t", size) == rest.npos;
-    return {at, alone && rest.find_first_of("$\"'()") == rest.npos ? size : 0};
+    const std::string_view word = text.substr(at, text.find_first_of(" \t\r\n", at) - at);
+    const std::size_t behind = text.find_first_not_of(" \t", at + word.size());
+    const bool alone = behind == text.npos || text[behind] == '\n' || text[behind] == '\r';
+    return {at, alone && word.find_first_of("$\"'()") == word.npos ? word.size() : 0};
   }
   // Without quotes: of a query or a setting, or of a header, which has a blank behind its colon unless its name leaves
   // no doubt.
@@ -201,18 +201,17 @@ bool is_of_environment(std::string_view name) {
   return std::ranges::none_of(name, [](char c) { return c >= 'a' && c <= 'z'; });
 }
 
-bool is_of_pair(std::string_view name) {
-  const std::string plain = plain_name(name);
-  return plain == "name" || plain == "value";
-}
-
 // Of a list of variables, {"name": "HF_TOKEN", "value": "…"}: whose value comes next.
 class NamedValue {
  public:
-  // Whether what stands behind this key is the value of a secret.
-  bool is_secret_behind(std::string_view key, std::string_view value) {
+  // Whether what stands behind this key and its sign is the value of a secret.
+  bool is_secret_behind(std::string_view key, std::string_view text, std::size_t at, char sign) {
     const std::string plain = plain_name(key);
-    if (plain == "name") secret_ = is_secret_variable(value);
+    if (plain == "name") {
+      // Of a text that is all names none is followed to its end.
+      const TextPart name = value_at(text.substr(0, at + 2 * kLongestName), at, sign, false, is_of_environment(key));
+      secret_ = is_secret_variable(text.substr(name.begin, name.size));
+    }
     return plain == "value" && std::exchange(secret_, false);
   }
 
@@ -233,12 +232,10 @@ void add_named(std::string_view text, Parts& parts) {
       std::string_view name = text.substr(begin, size);
       while (name.ends_with('\\')) name.remove_suffix(1);
       const bool is_name = !name.empty() && !(c == ':' && is_file(text, begin, name));
-      const bool secret = is_name && is_secret_variable(name);
-      if (secret || (is_name && is_of_pair(name))) {
+      if (is_name && (named.is_secret_behind(name, text, at + 1, c) || is_secret_variable(name))) {
         const TextPart value = value_at(text, at + 1, c, is_secret(name), is_of_environment(name));
         const std::string_view given = text.substr(value.begin, value.size);
-        const bool hides = named.is_secret_behind(name, given) || secret;
-        if (hides && value.size > 0 && given != kPlaceholder && !is_count(name, given)) {
+        if (value.size > 0 && given != kPlaceholder && !is_count(name, given)) {
           parts.push_back(value);
           at = value.begin + value.size - 1;
         }
@@ -278,14 +275,18 @@ std::size_t blanks_at(std::string_view text, std::size_t at) {
 
 // An option and its value inside a longer text: "--api-key SECRET".
 void add_options(std::string_view text, Parts& parts) {
-  for (std::size_t at = text.find("--"); at != text.npos; at = text.find("--", at + 2)) {
-    std::size_t end = at + 2;
-    while (end < text.size() && is_in_name(text[end])) ++end;
-    const std::size_t blanks = blanks_at(text, end);
-    if (blanks == 0 || !is_secret_option(text.substr(at + 2, end - at - 2))) continue;
-    const std::size_t begin = end + blanks;
-    if (begin == text.size() || text[begin] == '-') continue;
-    parts.push_back({begin, std::min(text.find_first_of(" \t\r\n\"'", begin), text.size()) - begin});
+  std::size_t end = 0;
+  for (std::size_t first = text.find("--"); first != text.npos; first = text.find("--", end)) {
+    for (end = first + 2; end < text.size() && is_in_name(text[end]);) ++end;
+    const std::size_t begin = end + blanks_at(text, end);
+    if (begin == end || begin == text.size() || text[begin] == '-') continue;
+    // A name may hold what others begin with, of which those count that are not longer than a name is.
+    const std::size_t last = end - std::min(end - first, 2 + kLongestName);
+    for (std::size_t at = text.find("--", last); at < end; at = text.find("--", at + 1)) {
+      if (!is_secret_option(text.substr(at + 2, end - at - 2))) continue;
+      parts.push_back({begin, std::min(text.find_first_of(" \t\r\n\"'", begin), text.size()) - begin});
+      break;
+    }
   }
 }
 
@@ -317,7 +318,7 @@ void add_logins(std::string_view text, Parts& parts) {
     while (end < text.size() && end > begin && text[end - 1] == '\\')
       end = std::min(text.find('\n', end + 1), text.size());
     const std::size_t from = log_in(text.substr(begin, end - begin));
-    const std::size_t option = from == text.npos ? from : text.find(" -p", begin + from);
+    const std::size_t option = from == text.npos ? from : text.substr(0, end).find(" -p", begin + from);
     if (option < end) {
       std::size_t value = option + 3;
       if (value < text.size() && text[value] == '=') ++value;
@@ -359,9 +360,10 @@ void add_marked(std::string_view text, Parts& parts) {
                                             {"AIza", 30}}};
   const auto is_of_key = [](char c) { return is_alnum(c) || c == '_' || c == '-'; };
   for (const Mark& mark : kMarks) {
-    for (std::size_t at = text.find(mark.start); at != text.npos; at = text.find(mark.start, at + 1)) {
+    std::size_t end = 0;
+    for (std::size_t at = text.find(mark.start); at != text.npos; at = text.find(mark.start, end)) {
+      end = at + 1;
       if (at > 0 && is_of_key(text[at - 1])) continue;
-      std::size_t end = at;
       while (end < text.size() && (is_of_key(text[end]) || (mark.has_points && text[end] == '.'))) ++end;
       if (end - at >= mark.shortest) parts.push_back({at, end - at});
     }
@@ -387,8 +389,9 @@ void add_phrases(std::string_view text, Parts& parts) {
 void add_schemes(std::string_view text, Parts& parts) {
   const std::string lower = ascii_lower(text);
   for (const std::string_view scheme : {"bearer", "basic"}) {
-    for (std::size_t at = lower.find(scheme); at != lower.npos; at = lower.find(scheme, at + 1)) {
-      std::size_t begin = at + scheme.size();
+    std::size_t end = 0;
+    for (std::size_t at = lower.find(scheme); at != lower.npos; at = lower.find(scheme, end)) {
+      std::size_t begin = end = at + scheme.size();
       if ((at > 0 && is_alnum(lower[at - 1])) || begin == lower.size()) continue;
       if (lower.substr(begin, 3) == "%20") {
         begin += 3;
@@ -397,7 +400,7 @@ void add_schemes(std::string_view text, Parts& parts) {
       } else {
         continue;
       }
-      const std::size_t end = std::min(lower.find_first_of(" \t\r\n\"'\\,;&", begin), lower.size());
+      end = std::min(lower.find_first_of(" \t\r\n\"'\\,;&", begin), lower.size());
       if (end > begin) parts.push_back({begin, end - begin});
     }
   }
@@ -406,16 +409,16 @@ void add_schemes(std::string_view text, Parts& parts) {
 // Who knows the path of a webhook may write there.
 void add_webhooks(std::string_view text, Parts& parts) {
   constexpr std::string_view kAuthority = "://";
-  for (std::size_t at = text.find(kAuthority); at != text.npos; at = text.find(kAuthority, at + 1)) {
+  std::size_t end = 0;
+  for (std::size_t at = text.find(kAuthority); at != text.npos; at = text.find(kAuthority, end)) {
     const std::size_t begin = at + kAuthority.size();
-    const std::size_t end = std::min(text.find_first_of(" \t\r\n\"'\\", begin), text.size());
+    end = std::min(text.find_first_of(" \t\r\n\"'\\", begin), text.size());
     const std::string url = ascii_lower(text.substr(begin, end - begin));
     const std::size_t path = url.find('/');
     if (path == std::string::npos || path + 1 == url.size()) continue;
     if (url.find("webhook") != std::string::npos || url.substr(0, path).find("hooks.") != std::string::npos) {
       parts.push_back({begin + path + 1, end - begin - path - 1});
     }
-    at = end > at + 1 ? end - 1 : at;
   }
 }
 
