@@ -371,6 +371,37 @@ TEST(Limits, ALineOfSignsAndBlanks) {
                  "expected ignore=RULE and a reason");
 }
 
+// What may be a secret is looked for behind each name, sign and scheme; none is followed to the end of a text of
+// nothing else.
+TEST(Limits, TextsOfNothingButWhatStandsBeforeASecret) {
+  const TemporaryDirectory dir;
+  for (const std::string piece :
+       {"-", ".eyJ", "bearer+", "name:", "TOKEN= ", "://", "docker login\\n", "x--key", "--key --"}) {
+    const int count = 400'000 / static_cast<int>(piece.size());
+    dir.file("a.py",
+             fmt::format("import subprocess\nsubprocess.run(['python', '-m', 'sglang.launch_server', '--model-path', "
+                         "'m', '--served-model-name', '{}'])\n",
+                         many(count, [&](int) { return piece; })));
+    expect_bounded("launches " + dir.path() + "/a.py", "/a.py:2");
+  }
+}
+
+TEST(Limits, LaunchesOfALongMakefile) {
+  const TemporaryDirectory dir;
+  const auto lines = [](const std::string& line) { return many(20'000, [&](int) { return line; }); };
+  const std::string serve = "\tpython -m sglang.launch_server --model-path m\n";
+  const std::string joined = "python -m sglang.launch_server $(X) \\\n";
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {"all:\n" + lines(serve) + "other:\n" + serve, "more than 1,000 launches"},
+      {"S = " + lines(joined) + "\nall:\n" + serve, "a launch is named here, and it is not read"},
+      {"all: pre\n" + lines(serve) + "pre:\n\t@test -n \"\"\nother:\n" + serve,
+       "a launch is named here, and it is not read"}};
+  for (const auto& [text, words] : rows) {
+    dir.file("Makefile", text);
+    expect_bounded("launches " + dir.path() + "/Makefile", words);
+  }
+}
+
 TEST(Limits, ValuesOfMakeThatGrow) {
   const TemporaryDirectory dir;
   const std::string goal = fmt::format("serve:\n\t{} $(X)\n", kServe);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 
 #include <fmt/format.h>
@@ -56,40 +57,64 @@ Error nothing_found(std::string_view text, FileKind kind, const LaunchFinder& fi
                           : "expected `python -m sglang.launch_server …` or `sglang serve …`")};
 }
 
-// The name of the Makefile's variable that a place stands in the text of, "" elsewhere.
-std::string_view make_variable_at(std::string_view text, std::size_t at) {
-  std::size_t line = at;
-  do {
-    const auto newline = line == 0 ? std::string_view::npos : text.rfind('\n', line - 1);
-    line = newline == std::string_view::npos ? 0 : newline;
-  } while (line > 0 && text[line - 1] == '\\');
-  if (line < text.size() && text[line] == '\n') ++line;
-  const auto name_from = [&](std::size_t from) {
-    return text.substr(from, text.find_first_of(" \t\r\n:?+!=", from) - from);
-  };
-  const std::string_view front = text.substr(line, at - line);
-  const auto equals = front.find('=');
-  if (!front.starts_with('\t') && equals != std::string_view::npos) {
-    constexpr std::string_view kExport = "export ";
-    const std::size_t first = line + (front.starts_with(kExport) ? kExport.size() : 0);
-    return name_from(first);
+// Which places stand in the text of a Makefile's variable that the file uses: what becomes of them is followed there.
+class UsedByMake {
+ public:
+  explicit UsedByMake(std::string_view text) : text_(text) {
+    for (std::size_t line = 0; line < text.size();) {
+      const std::string_view rest = text.substr(line);
+      if (line == 0 || !continues(line)) lines_.push_back(line);
+      if (rest.starts_with("define ")) defines_.push_back(line);
+      if (rest.starts_with("endef")) ends_.push_back(line);
+      line = std::min(text.find('\n', line), text.size() - 1) + 1;
+    }
   }
-  const auto define = text.rfind("\ndefine ", line);
-  const auto end = text.rfind("\nendef", line);
-  const bool inside = define != std::string_view::npos && (end == std::string_view::npos || end < define);
-  if (inside) return name_from(define + 8);
-  return text.starts_with("define ") && end == std::string_view::npos ? name_from(7) : std::string_view();
-}
 
-// Whether the Makefile uses the variable that a place stands in: what becomes of it is followed there.
-bool used_by_make(std::string_view text, std::size_t at) {
-  const std::string name(make_variable_at(text, at));
-  if (name.empty()) return false;
-  for (const std::string& use : {"$(" + name + ")", "${" + name + "}", "call " + name}) {
-    if (text.find(use) != std::string_view::npos) return true;
+  bool operator()(std::size_t at) {
+    const std::string_view name = variable_at(at);
+    if (name.empty()) return false;
+    const auto [known, is_new] = used_.try_emplace(name, false);
+    if (is_new) {
+      for (const std::string& use :
+           {fmt::format("$({})", name), fmt::format("${{{}}}", name), fmt::format("call {}", name)})
+        known->second = known->second || text_.find(use) != std::string_view::npos;
+    }
+    return known->second;
   }
-  return false;
-}
+
+ private:
+  bool continues(std::size_t line) const { return line > 1 && text_[line - 2] == '\\'; }
+
+  // The last of them that is not behind a place; npos where none is.
+  static std::size_t last_before(const std::vector<std::size_t>& places, std::size_t at) {
+    const auto behind = std::ranges::upper_bound(places, at);
+    return behind == places.begin() ? std::string_view::npos : *std::prev(behind);
+  }
+
+  std::string_view name_from(std::size_t from) const {
+    return text_.substr(from, text_.find_first_of(" \t\r\n:?+!=", from) - from);
+  }
+
+  // Of the variable; "" elsewhere.
+  std::string_view variable_at(std::size_t at) const {
+    const std::size_t line = last_before(lines_, at);
+    const std::string_view front = text_.substr(line, at - line);
+    if (!front.starts_with('\t') && front.find('=') != std::string_view::npos) {
+      constexpr std::string_view kExport = "export ";
+      return name_from(line + (front.starts_with(kExport) ? kExport.size() : 0));
+    }
+    const std::size_t define = last_before(defines_, line);
+    const std::size_t end = last_before(ends_, line);
+    const bool inside = define != std::string_view::npos && (end == std::string_view::npos || end < define);
+    return inside ? name_from(define + std::string_view("define ").size()) : std::string_view();
+  }
+
+  std::string_view text_;
+  std::vector<std::size_t> lines_;    // where lines begin, those that a \ joins as one
+  std::vector<std::size_t> defines_;  // of variables of several lines
+  std::vector<std::size_t> ends_;
+  std::map<std::string_view, bool> used_;
+};
 
 // Texts that name a launch and that no reader took for anything. A shell's are followed as they stand; a notebook's
 // prose is not told from what runs.
@@ -99,12 +124,14 @@ void tell_others(std::string_view text, FileKind kind, const LaunchFinder& finde
   if (std::find(kKinds.begin(), kKinds.end(), kind) == kKinds.end()) return;
   constexpr std::size_t kMostTold = 20;
   std::size_t told = 0;
+  UsedByMake used(kind == FileKind::kMakefile ? text : std::string_view());
   for (const std::size_t at : meant_mentions(text, kind)) {
+    if (told == kMostTold) break;
     const bool noted = std::any_of(last.notes.begin(), last.notes.end(), [&](const ShellNote& note) {
       return note.rule == "SH004" && finder.place(note.offset).line == finder.place(at).line;
     });
-    if (kind == FileKind::kMakefile && used_by_make(text, at)) continue;
-    if (noted || finder.accounts_for(at) || ++told > kMostTold) continue;
+    if (noted || finder.accounts_for(at) || (kind == FileKind::kMakefile && used(at))) continue;
+    ++told;
     last.notes.push_back({"SH004", "a launch is named here, and it is not read: give the command that it runs", at});
   }
 }
