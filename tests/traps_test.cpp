@@ -101,6 +101,14 @@ bool is_conditional(const sources::LaunchCommand& launch) {
                              [&](std::string_view word) { return launch.when.find(word) != std::string::npos; });
 }
 
+// Every place that is told lies in the text.
+void expect_places_in(const std::string& text, const sources::LaunchCommand& launch) {
+  for (const sources::WordSpan& span : launch.spans) {
+    EXPECT_LE(span.begin, span.end) << text;
+    EXPECT_LE(span.end, text.size()) << text;
+  }
+}
+
 struct Judge {
   std::string traps;  // file
   std::string program;
@@ -126,6 +134,7 @@ void judge(const Judge& by) {
     if (!read) continue;  // refused with a reason
     std::vector<std::string> launches;
     for (const auto& launch : *read) {
+      if (launch.file.empty()) expect_places_in(traps[i], launch);
       if (launch.unknown.empty() && !is_conditional(launch)) launches.push_back(as_text(launch));
     }
     std::ranges::sort(launches);

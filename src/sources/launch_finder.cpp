@@ -1083,7 +1083,8 @@ void LaunchFinder::take_arguments(const std::vector<ShellWord>& words, std::size
     where.line = at.line;
     where.column = at.column;
     launch.positions.push_back(where);
-    launch.spans.push_back({words[i].begin, words[i].end});
+    // The parts of a word may stand in any order: what is put into a format of Python in front of it.
+    launch.spans.push_back({words[i].begin, std::max(words[i].begin, words[i].end)});
     launch.argv.push_back(words[i].text);
   }
 }
