@@ -583,6 +583,13 @@ TEST(Limits, LaunchesThatFailOneByOne) {
       "more than 1,000 launches");
 }
 
+// Each of the words may be left out, and so may each of what is left of them.
+TEST(Limits, ALaunchOfWordsThatBelongToNoOption) {
+  const TemporaryDirectory dir;
+  const std::string words = many(980, [](int) { return " word"; });
+  expect_bounded("check --no-kernel " + dir.file("run.sh", fmt::format("{}{}\n", kServe, words)), "refused");
+}
+
 // Maps that merge one another many times over were gone through anew for each key: 500 bytes never ended.
 TEST(Limits, MergesOfManifests) {
   const TemporaryDirectory dir;

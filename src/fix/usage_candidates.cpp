@@ -89,9 +89,10 @@ class UsageCandidates {
     } else if (at) {
       value(*at);
     }
+    int words = kUnknownAtOnce;  // of no option: as few as are looked at above
     for (std::size_t i = 0; i < s_.groups.size(); ++i) {
       const Option* o = s_.groups[i].option;
-      if (o == nullptr || !is_protected(*o, s_.error)) out_.push_back(dropped(i, kDropped + 1.0));
+      if (o == nullptr ? words-- > 0 : !is_protected(*o, s_.error)) out_.push_back(dropped(i, kDropped + 1.0));
     }
     return std::move(out_);
   }
