@@ -336,5 +336,17 @@ TEST(PagesCommand, SaysWhyARowRunsOtherwise) {
   EXPECT_GT(next - row, 80U) << run.out;
 }
 
+// Lists that begin alike are told from where they part, and only there.
+TEST(Upgrade, OfLongValuesWhatDiffersIsShown) {
+  const ToolRun run = run_tool({"upgrade", "--from", "0.5.18", "--to", "0.5.21", "--format", "json", "--device-profile",
+                                "b60", "--", "--model-path", "Qwen/Qwen3-0.6B", "--device", "xpu", "--tp-size", "4"});
+  const auto fields = nlohmann::json::parse(run.out)["fields"];
+  const auto& sizes = fields["cuda_graph_config.decode.bs"];
+  EXPECT_EQ(sizes["before"], "…80]");
+  EXPECT_THAT(sizes["after"].get<std::string>(), ::testing::StartsWith("…80, 88, 96, 104"));
+  EXPECT_THAT(sizes["after"].get<std::string>(), ::testing::EndsWith("160]"));
+  for (const auto& [name, pair] : fields.items()) EXPECT_NE(pair["before"], pair["after"]) << name;
+}
+
 }  // namespace
 }  // namespace preflight::testing

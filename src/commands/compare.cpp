@@ -16,6 +16,7 @@
 #include "src/commands/subcommand.h"
 #include "src/base/read_text.h"
 #include "src/report/comparison_report.h"
+#include "src/report/display_width.h"
 #include "src/report/print.h"
 #include "src/resolve/core/pipeline.h"
 
@@ -42,10 +43,26 @@ std::string outcome_of(const PreparedLaunch& prepared) {
   return "accepted";
 }
 
-std::string shown(const Value& v) {
-  std::string text = v.is_string() ? v.as_string() : v.repr();
-  constexpr std::size_t kLongest = 70;
-  return text.size() <= kLongest ? text : text.substr(0, kLongest) + "…";
+constexpr std::size_t kLongest = 70;
+
+std::string text_of(const Value& v) { return v.is_string() ? v.as_string() : v.repr(); }
+
+std::string shown(std::string text) {
+  return text.size() <= kLongest ? text : text.substr(0, report::character_start(text, kLongest)) + "…";
+}
+std::string shown(const Value& v) { return shown(text_of(v)); }
+
+// Of two long values that begin alike, what differs and the word before it.
+report::Difference::FieldPair told_beside(const std::string& name, const Value& before, const Value& after) {
+  std::string a = text_of(before);
+  std::string b = text_of(after);
+  const auto alike = static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+  const std::size_t word = a.substr(0, alike).find_last_of(" ,");
+  if (std::max(a.size(), b.size()) > kLongest && alike > kLongest / 2 && word != std::string::npos) {
+    a = "…" + a.substr(word + 1);
+    b = "…" + b.substr(word + 1);
+  }
+  return {name, shown(std::move(a)), shown(std::move(b))};
 }
 
 bool same_finding(const Diagnostic& a, const Diagnostic& b) {
@@ -100,7 +117,7 @@ bool is_set(const Launch& launch, Field f) {
 void tell_difference(const std::string& name, const Value& before, const Value& after,
                      std::vector<report::Difference::FieldPair>& list) {
   if (!before.is_dict() || !after.is_dict()) {
-    list.push_back({name, shown(before), shown(after)});
+    list.push_back(told_beside(name, before, after));
     return;
   }
   constexpr std::string_view kNone = "no such key";
