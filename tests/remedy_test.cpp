@@ -801,5 +801,18 @@ TEST(RemediesTold, KnowAQuantisationThatIsNotRead) {
   EXPECT_EQ(fix_told("QN018", {}, plain), "none");
 }
 
+// An option with its default, and the option dropped, are one way out.
+TEST(RemediesTold, GiveOrDropWhatIsItsDefault) {
+  const std::vector<std::string> card = {"--device-profile", "b580", "--device-count", "1"};
+  const std::vector<std::string> wide = {
+      "--model-path", "Qwen/Qwen3-0.6B", "--device", "xpu", "--cuda-graph-max-bs", "64", "--tensor-parallel-size", "4"};
+  EXPECT_EQ(fix_told("US002", card, wide),
+            "--cuda-graph-max-bs-decode 64 --tensor-parallel-size 1 without --cuda-graph-max-bs");
+  // Two cards have both: another width is another launch.
+  EXPECT_EQ(fix_told("US002", {"--device-profile", "b580", "--device-count", "2"}, wide),
+            "--cuda-graph-max-bs-decode 64 --tensor-parallel-size 2 without --cuda-graph-max-bs, or "
+            "--cuda-graph-max-bs-decode 64 without --cuda-graph-max-bs and --tensor-parallel-size");
+}
+
 }  // namespace
 }  // namespace preflight

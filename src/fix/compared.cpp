@@ -27,6 +27,8 @@ bool same(const Diagnostic& a, const Diagnostic& b) {
   return without_digits(a.message) == without_digits(b.message);
 }
 
+bool is_chosen_anew(Field f) { return f == Field::random_seed || f == Field::nccl_port; }
+
 }  // namespace
 
 bool is_of_sglang(const Diagnostic& d) { return d.severity == Severity::kError && d.rule != "RQ001"; }
@@ -46,14 +48,21 @@ std::optional<std::string> remark_on_values(const Launch& now, const Launch& the
   if (now.release() != then.release() || now.resolved.empty() || then.resolved.empty()) return std::nullopt;
   std::string moved;
   for (const Field f : fields_of(now.release())) {
-    const bool chosen_anew = f == Field::random_seed || f == Field::nccl_port;
-    if (chosen_anew || now[f].identical(then[f])) continue;
+    if (is_chosen_anew(f) || now[f].identical(then[f])) continue;
     const args::Option* option = option_of(now.release(), f);
     if (option == nullptr || !may_move(f)) return std::nullopt;
     moved += fmt::format("{}{} is then {}, not {}", moved.empty() ? "" : "; ", usual_name(*option), then[f].repr(),
                          now[f].repr());
   }
   return moved.empty() ? moved : "(" + moved + ")";
+}
+
+bool resolve_alike(const Launch& a, const Launch& b) {
+  if (a.release() != b.release() || a.resolved.empty() || b.resolved.empty()) return false;
+  return std::ranges::all_of(fields_of(a.release()), [&](Field f) {
+    const bool notes_what_was_typed = option_of(a.release(), f) == nullptr;
+    return is_chosen_anew(f) || notes_what_was_typed || a[f].identical(b[f]);
+  });
 }
 
 void add(const Remedy& remedy, std::vector<Remedy>& list) {

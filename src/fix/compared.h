@@ -21,6 +21,8 @@ bool may_move(Field f);
 // What a launch resolves to otherwise, as a remark "(--mem-fraction-static is then 0.841, not 0.838)"; "" where nothing
 // does. nullopt: it is another launch.
 std::optional<std::string> remark_on_values(const Launch& now, const Launch& then);
+// Whether two lists of arguments make one launch, however it was asked for.
+bool resolve_alike(const Launch& a, const Launch& b);
 // Remedies that differ in one value are one remedy with several.
 void add(const Remedy& remedy, std::vector<Remedy>& list);
 // A checked fix as a remedy; nullopt where steps cannot say it: options with several values, stray words.

@@ -37,6 +37,7 @@ struct Found {
   std::optional<std::size_t> advice;
   double cost = 0.0;
   CheckedFix fix;
+  Launch launch;
   // What the finding advises comes first, in its order; then what changes least.
   [[nodiscard]] std::pair<std::size_t, double> order() const {
     return {advice.value_or(std::numeric_limits<std::size_t>::max()), cost};
@@ -178,8 +179,7 @@ class Search {
   }
 
   // What the report has to say of a launch without errors: its warnings, but for those that were told before.
-  [[nodiscard]] std::vector<std::string> left_by(const State& s) {
-    const Trial t = tried(s);
+  [[nodiscard]] std::vector<std::string> left_by(const Trial& t) const {
     std::set<std::string> rules = rules_of(t.doubts);
     for (const Diagnostic& d : t.warnings) {
       if (!known_doubts_.contains(d.rule)) rules.insert(d.rule);
@@ -387,14 +387,23 @@ class Search {
     name_checkpoint(s);
     CheckedFix fix = fix_of(s);
     if (fix.changes.empty() && fix.stored_as.empty()) return;
-    const bool known = std::ranges::any_of(
-        found_, [&](const Found& f) { return f.fix.env == fix.env && kind_of(f.fix) == kind_of(fix); });
-    if (known) return;
-    fix.leaves = left_by(tried_as);
+    if (std::ranges::any_of(found_, [&](const Found& f) { return is_another_size(fix, f.fix); })) return;
+    Trial t = tried(tried_as);
+    if (std::ranges::any_of(found_, [&](const Found& f) { return is_told(fix, t.launch, f); })) return;
+    fix.leaves = left_by(t);
     // What was taken back no longer costs anything: changes are what counts, then how they were meant.
     const double cost = static_cast<double>(fix.changes.size()) + 0.2 * s.cost + (s.stored_as.empty() ? 0.0 : 1.0);
     best_ = best_ < 0.0 ? cost : std::min(best_, cost);
-    found_.push_back({s.advice, cost, std::move(fix)});
+    found_.push_back({s.advice, cost, std::move(fix), std::move(t.launch)});
+  }
+
+  static bool is_another_size(const CheckedFix& fix, const CheckedFix& known) {
+    return known.env == fix.env && kind_of(known) == kind_of(fix);
+  }
+
+  // An option with its default is no alternative to the option dropped.
+  static bool is_told(const CheckedFix& fix, const Launch& launch, const Found& known) {
+    return known.fix.env == fix.env && known.fix.stored_as == fix.stored_as && resolve_alike(known.launch, launch);
   }
 
   const Question& question_;
