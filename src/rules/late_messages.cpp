@@ -238,6 +238,7 @@ constexpr LateMessage kTable[] = {
     {"no mxfp8 dense gemm kernel", "RuntimeError", "", "", {"QN020"}},
     {"quark_int4fp8_moe online quantization", "NotImplementedError", "", "", {"QN020"}},
     {"only support page size 64", "AssertionError", "", "", {"QN010"}},
+    {"input must be a 3d tensor like", "RuntimeError", "", "", {"MO009"}},
     {"", "NotImplementedError", "", "torch_flex_backend.py", {"BK021", "WP002"}},
     {"", "AssertionError", "", "roberta.py", {"WP004", "WP005", "WP006"}, true},
     {"nonetype object has no attribute shape", "AttributeError", "", "torch_native_backend.py", {"SP013"}},

@@ -252,6 +252,25 @@ std::optional<Finding> weights_between_ranks(const LaunchFacts& f) {
                  .severity = f.since(22) ? Severity::kWarning : Severity::kError};
 }
 
+// On an Intel GPU the pages are planned by the host, and the runner has to leave the sum over a token's experts to
+// them.
+std::optional<Finding> pages_on_xpu(const LaunchFacts& f) {
+  if (!f.is(Field::device, "xpu")) return std::nullopt;
+  if (f.any_graph()) {
+    return Finding{
+        .message = "graphs of experts in host memory are planned by a kernel that is compiled for CUDA",
+        .field = Field::enable_paged_experts,
+        .remedies = {to_give("--cuda-graph-backend-decode", {"disabled"}),
+                     to_give("--cuda-graph-backend-prefill", {"disabled"}), to_drop("--enable-paged-experts")}};
+  }
+  if (!on_kernel_package(f)) return std::nullopt;
+  return Finding{.message = fmt::format("experts in host memory want each expert's output, and with {} the kernel "
+                                        "package sums them",
+                                        runner_of(f)),
+                 .field = Field::enable_paged_experts,
+                 .remedies = {off_kernel_package(f), to_drop("--enable-paged-experts")}};
+}
+
 // What 0.5.23 asks of a launch that keeps experts in host memory.
 std::optional<Finding> experts_in_pages(const LaunchFacts& f) {
   if (!f.on(Field::enable_paged_experts) || !has_experts(f.model())) return std::nullopt;
@@ -280,7 +299,7 @@ std::optional<Finding> experts_in_pages(const LaunchFacts& f) {
   }
   const std::int64_t per_token = experts(f.model()).per_token;
   const std::int64_t resident = f.integer(Field::paged_experts_num_resident, 0);
-  if (resident >= per_token) return std::nullopt;
+  if (resident >= per_token) return pages_on_xpu(f);
   const std::string said = f[Field::paged_experts_num_resident].is_none() ? "" : fmt::format(", not {}", resident);
   return finding(
       fmt::format("--enable-paged-experts needs --paged-experts-num-resident of {} or more{}", per_token, said),
@@ -494,9 +513,11 @@ const Rule kRules[] = {
     {.id = "MO009",
      .field = Field::enable_paged_experts,
      .summary = "experts in host memory in a launch that cannot have them",
-     .why = "RuntimeError while the layers with experts are built.",
+     .why = "RuntimeError while the layers with experts are built; where the kernel package runs them, at the first "
+            "forward pass.",
      .remedies = {drop("--enable-paged-experts")},
-     .source = "sglang/srt/layers/moe/paged_experts/method.py: check_paged_experts_compat",
+     .source = "sglang/srt/layers/moe/paged_experts: check_paged_experts_compat of method.py, executor.py, store.py; "
+               "sgl-kernel-xpu src/sycl/MoE_sum_reduce.cpp",
      .since = v0_5(23),
      .check = experts_in_pages,
      .fires_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --enable-paged-experts", .since = v0_5(23)},
@@ -504,7 +525,8 @@ const Rule kRules[] = {
                     .args = "--device xpu --tp-size 4 --enable-paged-experts --paged-experts-num-resident 16",
                     .since = v0_5(23)}}},
      .quiet_on = {{{.model = "qwen3-30b-a3b",
-                    .args = "--device xpu --enable-paged-experts --paged-experts-num-resident 8",
+                    .args = "--device xpu --enable-paged-experts --paged-experts-num-resident 8 "
+                            "--moe-runner-backend triton",
                     .since = v0_5(23)},
                    {.model = "qwen3-8b", .args = "--device xpu --enable-paged-experts", .since = v0_5(23)}}}},
     {.id = "MO012",
