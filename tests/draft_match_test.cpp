@@ -157,5 +157,23 @@ TEST(DraftMatch, ADraftsClassIsMadeForTheAlgorithm) {
   }
 }
 
+// EAGLE runs with it, and takes what was made for three layers for one.
+TEST(DraftMatch, ADraftOfEagle3IsWastedOnEagle) {
+  constexpr const char* kModel = "llama-3.1-8b-instruct";
+  for (const char* release : {"0.5.15", "0.5.23"}) {
+    const std::string out = checked(kModel, "EAGLE", "llama-3.1-8b-eagle3", release);
+    EXPECT_THAT(out, HasSubstr("warning[SP016]: EAGLE drives a draft of EAGLE3, LlamaForCausalLMEagle3: hardly"));
+    EXPECT_THAT(out, HasSubstr("fix: --speculative-algorithm EAGLE3"));
+  }
+  EXPECT_THAT(checked(kModel, "EAGLE3", "llama-3.1-8b-eagle3"), Not(HasSubstr("SP016")));
+  EXPECT_THAT(checked(kModel, "EAGLE", "llama-3.1-8b-eagle"), Not(HasSubstr("SP016")));
+  EXPECT_THAT(checked("qwen3-0.6b", "EAGLE", "llama-3.1-8b-eagle3"), Not(HasSubstr("SP016")));  // it fails: SP011
+  const TemporaryDirectory dir;
+  const std::string config = testing::read_file(testing::models_root() + "/llama-3.1-8b-eagle3/config.json");
+  dir.file("one/config.json",
+           R"({"eagle_config": {"use_aux_hidden_state": false}, )" + config.substr(config.find('{') + 1));
+  EXPECT_THAT(checked(kModel, "EAGLE", dir.path() + "/one"), Not(HasSubstr("SP016")));
+}
+
 }  // namespace
 }  // namespace preflight

@@ -1894,8 +1894,9 @@ const std::map<std::string_view, std::string_view> kElsewhere = {
     {"HO021", "Doctor"},        {"HO022", "Doctor"},       {"HO023", "Doctor"},      {"HO024", "Doctor"},
     {"HO025", "Doctor"},        {"ND006", "Nodes"},        {"MC009", "DraftMatch"},  {"VL001", "VllmWords"},
     {"VL002", "VllmWords"},     {"RQ001", "Requirements"}, {"SP009", "DraftMemory"}, {"SP011", "DraftMatch"},
-    {"SP014", "DraftMatch"},    {"SP012", "DraftMatch"},   {"PL012", "Certainty"},   {"PL020", "DraftMemory"},
-    {"PL021", "DraftMemory"},   {"MD009", "FolderFiles"},  {"MD010", "FolderFiles"}, {"SH007", "Launches"},
+    {"SP014", "DraftMatch"},    {"SP016", "DraftMatch"},   {"SP012", "DraftMatch"},  {"PL012", "Certainty"},
+    {"PL020", "DraftMemory"},   {"PL021", "DraftMemory"},  {"MD009", "FolderFiles"}, {"MD010", "FolderFiles"},
+    {"SH007", "Launches"},
 };
 
 TEST(RulesByHand, NoRuleGoesUnexercised) {

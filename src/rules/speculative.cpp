@@ -177,6 +177,19 @@ std::optional<Finding> draft_of_another_algorithm(const LaunchFacts& f) {
   return finding;
 }
 
+// EAGLE hands a draft the states of the last layer and the target's head. These classes take what has the width of
+// their own for joined already, and run.
+std::optional<Finding> eagle3_draft_under_eagle(const LaunchFacts& f) {
+  if (f.algorithm() != "EAGLE" || f.draft_model() == nullptr || f.draft_model()->architectures.empty()) return {};
+  const std::string& name = f.draft_model()->architectures.front();
+  if (name != "LlamaForCausalLMEagle3" && name != "Eagle3DeepseekV2ForCausalLM") return std::nullopt;
+  const Value said = f.draft_model()->root("eagle_config");
+  const Value* uses = said.find("use_aux_hidden_state");
+  const bool of_one_layer = uses != nullptr && !uses->truthy();
+  if (of_one_layer || draft_of_another_width(f)) return std::nullopt;
+  return Finding{.message = fmt::format("EAGLE drives a draft of EAGLE3, {}: hardly a token of it is accepted", name)};
+}
+
 // Where the draft's backend is none that DFLASH knows, these releases take FlashInfer for it on every device but AMD's.
 std::optional<Finding> block_draft_on_flashinfer(const LaunchFacts& f) {
   if (f.algorithm() != "DFLASH") return std::nullopt;
@@ -378,6 +391,17 @@ const Rule kRules[] = {
      .source = "sglang/srt/speculative: dflash_worker.py (later dflash_worker_v2.py), eagle_worker.py (later "
                "eagle_worker_v2.py), dspark_components; sglang/srt/models: dflash.py, dspark.py, llama_eagle3.py",
      .check = draft_of_another_algorithm},
+    {.id = "SP016",
+     .severity = Severity::kWarning,
+     .certainty = Certainty::kLikely,
+     .field = Field::speculative_algorithm,
+     .summary = "a draft of EAGLE3 under EAGLE",
+     .why = "The draft was made for the joined states of three layers and a head of its own. EAGLE hands it those of "
+            "the last layer and the target's head: no error, right answers, and drafts that are thrown away.",
+     .remedies = {give("--speculative-algorithm", "EAGLE3"), drop("--speculative-algorithm")},
+     .source = "sglang/srt/speculative/eagle_worker_v2.py (before 0.5.15 eagle_worker.py, too), "
+               "sglang/srt/models/llama_eagle3.py, sglang/srt/models/kimi_k25_eagle3.py",
+     .check = eagle3_draft_under_eagle},
     {.id = "SP015",
      .field = Field::attention_backend,
      .summary = "DFLASH drafting on FlashInfer before 0.5.16",
