@@ -35,6 +35,20 @@ TEST(RulesOfDevices, ADeviceWithoutFp64IsOneTheKernelsAreNotBuiltFor) {
   EXPECT_EQ(message_of("BK002", v0_5(23), "qwen3-0.6b", kSplit, testing::device_of("b60")), "");
 }
 
+// Sparse attention is made of Intel's kernels for latent attention, since it has a form for XPU.
+TEST(RulesOfDevices, SparseAttentionIsBuiltForTheSameDevices) {
+  constexpr std::string_view kPlain = "--device xpu --tp-size 8";
+  constexpr std::string_view kOnTriton = "--device xpu --tp-size 8 --attention-backend triton";
+  const auto told = [](Release release, std::string_view args, const char* card) {
+    return message_of("BK002", release, "deepseek-v3.2", args, testing::device_of(card));
+  };
+  EXPECT_THAT(told(v0_5(20), kPlain, "max1550"), HasSubstr("dsa kernels are built for Battlemage and later"));
+  EXPECT_THAT(told(v0_5(23), kPlain, "a770"), HasSubstr("dsa kernels are built for Battlemage and later"));
+  EXPECT_EQ(told(v0_5(23), kPlain, "b60"), "");
+  EXPECT_EQ(told(v0_5(23), kOnTriton, "max1550"), "");
+  EXPECT_EQ(told(v0_5(19), kPlain, "max1550"), "");
+}
+
 TEST(RulesOfDevices, ABackendIsForeignToTheDeviceOfTheLaunch) {
   const DeviceFacts b60 = testing::device_of("b60");
   EXPECT_THAT(message_of("BK001", v0_5(23), "qwen3-0.6b", "--device xpu --attention-backend aiter", b60),

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/example_launch.h"
 #include "tests/support/paths.h"
 #include "tests/support/run_tool.h"
 
@@ -314,6 +315,25 @@ TEST(Suggest, WhatALaunchNeedsInTheEnvironmentIsSetAndSaid) {
   const auto text = run_tool({"suggest", "deepseek-ai/DeepSeek-V4-Flash", "--device-profile", "b70", "--device-count",
                               "8", "--context", "65536"});
   EXPECT_THAT(text.out, HasSubstr("1. SGLANG_OPT_FP8_WO_A_GEMM=false python -m sglang.launch_server"));
+}
+
+// What SGLang takes by itself is sparse; where triton is what works, the launch says what it does without.
+TEST(Suggest, AModelKeepsItsSparseAttentionWhereItRuns) {
+  const auto of = [](const char* card, const char* count, const char* release) {
+    return suggested({"deepseek-v3.2", "--models-dir", testing::models_root(), "--device-profile", card,
+                      "--device-count", count, "--context", "8192", "--sglang-version", release})["suggestions"];
+  };
+  constexpr const char* kDense = "the model's sparse attention is not used: triton";
+  const auto sparse = of("b70", "32", "0.5.23");
+  ASSERT_FALSE(sparse.empty());
+  EXPECT_THAT(sparse[0]["arguments"].get<Words>(), ::testing::Not(::testing::Contains("--attention-backend")));
+  EXPECT_THAT(sparse[0]["gives_up"].dump(), ::testing::Not(HasSubstr("sparse")));
+  for (const char* release : {"0.5.19", "0.5.23"}) {  // before its time, and on a card that has no kernels for it
+    const auto dense = of("max1550", "16", release);
+    ASSERT_FALSE(dense.empty()) << release;
+    EXPECT_THAT(dense[0]["arguments"].get<Words>(), ::testing::Contains("triton")) << release;
+    EXPECT_THAT(dense[0]["gives_up"].dump(), HasSubstr(kDense)) << release;
+  }
 }
 
 TEST(Suggest, AVariableThatTheUserSetStays) {

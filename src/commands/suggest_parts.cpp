@@ -22,11 +22,18 @@ std::set<Field> fields_given(const Search& s) {
   return out;
 }
 
-// Whether the release sets a backend of the model's own, whatever is given (DeepSeek-V4).
+// Whether the launch attends with none of the kernels that the search names.
 bool attends_by_itself(const Launch& launch) {
   const Value& backend = launch[Field::attention_backend];
   return launch.accepted() && backend.is_string() &&
          std::ranges::none_of(attentions(), [&](const Part& part) { return part.words[1] == backend.as_string(); });
+}
+
+// A backend of the model's own may be set whatever is given (DeepSeek-V4), or where none is (sparse attention).
+Attention attention_of(const Search& s, const Launch& with_a_name) {
+  if (attends_by_itself(with_a_name)) return Attention::kOwn;
+  const auto plain = resolve_words(s.inputs, s.base, {}, s.inputs.env);
+  return plain && attends_by_itself(plain->launch) ? Attention::kOwnFirst : Attention::kNamed;
 }
 
 std::set<Field> fields_changed(const Launch& launch) {
@@ -48,7 +55,7 @@ void look_at_base(Search& s) {
   s.changed_anyway = s.given;
   if (!resolved || resolved->unknown_model) return;
   if (resolved->launch.accepted()) s.changed_anyway = fields_changed(resolved->launch);
-  s.attention = attends_by_itself(resolved->launch) ? Attention::kOwn : Attention::kNamed;
+  s.attention = attention_of(s, resolved->launch);
   const Value& width = resolved->launch[Field::tp_size];
   if (is_given(s, Field::tp_size) && width.is_int()) s.given_tp = std::max<std::int64_t>(1, width.as_int());
 }
@@ -112,6 +119,8 @@ std::span<const Part> attentions_of(const Search& s) {
   static const std::array<Part, 1> own = {Part{}};
   static const std::array<Part, 1> plain = {
       Part{{"--attention-backend", "torch_native"}, "attention in PyTorch, one request after the other: slow"}};
+  static const std::array<Part, 4> own_first = {Part{}, attentions()[0], attentions()[1], attentions()[2]};
+  if (s.attention == Attention::kOwnFirst) return own_first;
   if (s.attention == Attention::kNamed) return attentions();
   return s.attention == Attention::kOwn ? own : plain;
 }

@@ -183,7 +183,7 @@ bool take_next_attention(Search& s) {
                      is_given(s, Field::decode_attention_backend);
   if (named || !s.found.empty() || s.short_of_room || s.uncounted) return false;
   while (s.attention != Attention::kPlain) {
-    s.attention = s.attention == Attention::kNamed ? Attention::kOwn : Attention::kPlain;
+    s.attention = s.attention < Attention::kOwn ? Attention::kOwn : Attention::kPlain;
     Suggestion c{.arguments = s.base, .memory = {}};
     add(s, c, attentions_of(s).front());
     if (attempt_ahead(s, std::move(c)) != Outcome::kRefused) return true;
@@ -204,7 +204,9 @@ void search(Search& s) {
 constexpr double kWorthSharing = 2.0;  // GiB per card
 
 bool better(const std::string& goal, const Suggestion& a, const Suggestion& b) {
-  const auto plain = [](const Suggestion& c) { return std::tuple(c.warnings, c.half_cache, !c.intel_kernels); };
+  const auto plain = [](const Suggestion& c) {
+    return std::tuple(c.warnings, c.losses, c.half_cache, !c.intel_kernels);
+  };
   if (goal == "memory") return std::tuple(a.cards, plain(a), -a.tokens()) < std::tuple(b.cards, plain(b), -b.tokens());
   if (goal == "throughput")
     return std::tuple(plain(a), -a.tokens(), a.cards) < std::tuple(plain(b), -b.tokens(), b.cards);

@@ -36,6 +36,7 @@ struct Suggestion {
   std::int64_t chunk = 0;      // tokens of a prompt computed at once
   MemorySummary memory;
   int warnings = 0;
+  int losses = 0;  // of what the model has
   std::vector<std::string> gives_up;
   std::set<Field> demanded = {};  // given because a finding demanded it
   Demand last_demand = {};
@@ -68,9 +69,9 @@ struct Wish {
   std::string goal;              // latency, throughput, memory
 };
 
-// Which of it the search gives: kernels by name; what SGLang takes by itself, where the model decides or takes none of
-// them; then PyTorch's own.
-enum class Attention { kNamed, kOwn, kPlain };
+// Which of it the search gives: kernels by name; before them what SGLang takes by itself, where that is another; this
+// alone, where the model decides or takes none of them; then PyTorch's own.
+enum class Attention { kNamed, kOwnFirst, kOwn, kPlain };
 
 struct Search {
   Wish wish;

@@ -260,6 +260,16 @@ void without_warning(Search& s, Suggestion& c, const std::vector<Diagnostic>& fi
   if (next && attempt(s, *next, demands - 1) == Outcome::kFound && next->warnings < c.warnings) c = std::move(*next);
 }
 
+// Told once: a launch with what a warning demands begins as the one without.
+void note_losses(Suggestion& c, const std::vector<Diagnostic>& findings) {
+  c.losses = 0;
+  for (const Diagnostic& d : findings) {
+    if (!rules::is_a_loss(d)) continue;
+    ++c.losses;
+    if (std::ranges::find(c.gives_up, d.message) == c.gives_up.end()) c.gives_up.push_back(d.message);
+  }
+}
+
 // What the launch itself says of its width.
 void read_widths(Suggestion& c, const Launch& launch) {
   const LaunchView view(launch);
@@ -291,6 +301,7 @@ Outcome ruled(Search& s, Suggestion& c, const PreparedLaunch& prepared, Outcome 
   c.intel_kernels = LaunchView(prepared.launch).uses_xpu();
   c.warnings = static_cast<int>(
       std::ranges::count_if(findings, [](const Diagnostic& d) { return d.severity == Severity::kWarning; }));
+  note_losses(c, findings);
   without_warning(s, c, findings, demands);
   return Outcome::kFound;
 }

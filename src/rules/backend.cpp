@@ -70,23 +70,38 @@ std::optional<Finding> foreign_backend(const LaunchFacts& f) {
   return finding;
 }
 
+bool attends_sparsely(std::string_view backend) { return backend == "dsa" || backend == "nsa"; }
+
+// The phase's backend that runs Intel's kernels; empty: neither does. Sparse attention of 0.5.20 and later is made of
+// those for latent attention.
+std::string_view on_intel_kernels(const LaunchFacts& f) {
+  if (f.uses_xpu()) return "intel_xpu";
+  if (f.before(20) || !is_deepseek_sparse(f.model(), f.release())) return {};
+  for (const std::string_view backend : {f.decode_backend(), f.prefill_backend()}) {
+    if (attends_sparsely(backend)) return backend;
+  }
+  return {};
+}
+
 std::optional<Finding> device_not_built_for(const LaunchFacts& f) {
   constexpr Field kDraft = Field::speculative_draft_attention_backend;
   const bool drafts = f.on(Field::speculative_algorithm) && f.is(kDraft, "intel_xpu");
-  if (!(f.uses_xpu() || drafts) || f.is_battlemage_or_later()) return std::nullopt;
-  const bool left_over = !f.is(Field::attention_backend, "intel_xpu") && !f.device().has_fp64;
+  const std::string_view attends = on_intel_kernels(f);
+  if ((attends.empty() && !drafts) || f.is_battlemage_or_later()) return std::nullopt;
+  const std::string_view name = attends.empty() ? "intel_xpu" : attends;
+  const bool refused = name == "intel_xpu" && !f.device().has_fp64;
+  const bool left_over = refused && !f.is(Field::attention_backend, "intel_xpu");
   const std::string kernels =
-      f.device().has_fp64
-          ? fmt::format("intel_xpu kernels are built for Battlemage and later, not for {}", f.device().name)
-          : "intel_xpu kernels refuse a device without fp64, as this one is said to be";
-  return Finding{
-      .message = fmt::format("{}{}", kernels,
-                             left_over ? "; SGLang's fallback to triton covers --attention-backend only, "
-                                         "not the split options"
-                                       : ""),
-      .field = f.uses_xpu() ? f.field_naming("intel_xpu") : kDraft,
-      .remedies = {to_give(f.uses_xpu() ? "--attention-backend" : "--speculative-draft-attention-backend", {"triton"}),
-                   on_another_card()}};
+      refused ? "intel_xpu kernels refuse a device without fp64, as this one is said to be"
+              : fmt::format("{} kernels are built for Battlemage and later, not for {}", name, f.device().name);
+  return Finding{.message = fmt::format("{}{}", kernels,
+                                        left_over ? "; SGLang's fallback to triton covers --attention-backend only, "
+                                                    "not the split options"
+                                                  : ""),
+                 .field = attends.empty() ? kDraft : f.field_naming(name),
+                 .remedies = {to_give(attends.empty() ? "--speculative-draft-attention-backend" : "--attention-backend",
+                                      {"triton"}),
+                              on_another_card()}};
 }
 
 // AITER's own GPUs: the work was split as if an entry of the index named a page, and it names a token.
@@ -213,6 +228,30 @@ std::optional<Finding> sparse_part_of_others(const LaunchFacts& f) {
                    .remedies = {to_drop(std::string(part.option))}};
   }
   return std::nullopt;
+}
+
+std::optional<Finding> sparse_backend_of_cuda(const LaunchFacts& f) {
+  const bool sparse = attends_sparsely(f.prefill_backend()) || attends_sparsely(f.decode_backend());
+  if (!sparse || !is_deepseek_sparse(f.model(), f.release())) return std::nullopt;
+  const std::string_view name = attends_sparsely(f.decode_backend()) ? f.decode_backend() : f.prefill_backend();
+  return Finding{
+      .message = fmt::format("attention backend {} of {} asks torch for a CUDA device", name, f.release().text()),
+      .field = f.field_naming(name)};
+}
+
+std::optional<Finding> index_without_form(const LaunchFacts& f) {
+  if (!is_deepseek_sparse(f.model(), f.release())) return std::nullopt;
+  return Finding{.message = fmt::format("the index of this model's sparse attention has no form for Intel GPUs in {}",
+                                        f.release().text())};
+}
+
+// Other backends have no metadata for the index, which then chooses nothing. Prompts are attended to whole on Intel
+// GPUs by either.
+std::optional<Finding> dense_in_place_of_sparse(const LaunchFacts& f) {
+  if (attends_sparsely(f.decode_backend()) || !is_deepseek_sparse(f.model(), f.release())) return std::nullopt;
+  return Finding{.message = fmt::format("the model's sparse attention is not used: {} attends to every token before",
+                                        f.decode_backend()),
+                 .field = f.field_naming(f.decode_backend())};
 }
 
 constexpr std::string_view kBackend = "sglang/srt/layers/attention/xpu_backend.py";
@@ -401,6 +440,53 @@ const Rule kRules[] = {
                    {.model = "deepseek-v3",
                     .args = "--device xpu --tp-size 8 --dsa-prefill-backend tilelang",
                     .since = v0_5(20)}}}},
+    {.id = "BK026",
+     .severity = Severity::kInfo,
+     .field = Field::attention_backend,
+     .summary = "a model with sparse attention on a backend that attends to everything",
+     .why =
+         "The index that chooses which tokens a new one attends to is asked by the sparse backend alone. The answers "
+         "are those of the model without it, and long contexts cost what they cost a model that has none.",
+     .fix = "from 0.5.20 on no option names a backend: SGLang then takes the sparse one",
+     .source = "sglang/srt/layers/attention/base_attn_backend.py: get_indexer_metadata; the indexer in "
+               "sglang/srt/layers/attention/dsa (nsa in 0.5.12)",
+     .device = "xpu",
+     .since = v0_5(12),
+     .check = dense_in_place_of_sparse,
+     .fires_on = {{{.model = "deepseek-v3.2", .args = "--device xpu --tp-size 8 --attention-backend triton"},
+                   {.model = "deepseek-v3.2",
+                    .args = "--device xpu --tp-size 8 --decode-attention-backend triton",
+                    .since = v0_5(20)}}},
+     .quiet_on = {{{.model = "deepseek-v3.2", .args = "--device xpu --tp-size 8"},
+                   {.model = "deepseek-v3", .args = "--device xpu --tp-size 8 --attention-backend triton"}}}},
+    {.id = "BK027",
+     .field = Field::attention_backend,
+     .summary = "the sparse attention backend before 0.5.20",
+     .why = "It asks torch for the capability of a CUDA device while it is built: AssertionError or RuntimeError. On "
+            "another backend the model attends to every token, with the index's pages of 64.",
+     .remedies = {in_release("0.5.20"), both(give("--attention-backend", "triton"), give("--page-size", "64"))},
+     .source = "sglang/srt/layers/attention/nsa_backend.py, since 0.5.13 dsa_backend.py",
+     .device = "xpu",
+     .since = v0_5(12),
+     .until = v0_5(20),
+     .check = sparse_backend_of_cuda,
+     .fires_on = {{{.model = "deepseek-v3.2", .args = "--device xpu --tp-size 8 --page-size 64"}}},
+     .quiet_on = {{{.model = "deepseek-v3.2",
+                    .args = "--device xpu --tp-size 8 --attention-backend triton --page-size 64"}}}},
+    {.id = "BK028",
+     .field = Field::model_path,
+     .summary = "sparse attention in 0.5.17",
+     .why = "The class of the index lost its way for XPU in this release and has none in plain torch: "
+            "NotImplementedError at the first step of decoding, whatever the backend.",
+     .remedies = {in_release("0.5.20")},
+     .source = "sglang/srt/layers/attention/dsa/dsa_indexer.py, sglang/srt/layers/utils/multi_platform.py",
+     .device = "xpu",
+     .since = v0_5(17),
+     .until = v0_5(18),
+     .check = index_without_form,
+     .fires_on = {{{.model = "deepseek-v3.2",
+                    .args = "--device xpu --tp-size 8 --attention-backend triton --page-size 64"}}},
+     .quiet_on = {{{.model = "deepseek-v3", .args = "--device xpu --tp-size 8 --attention-backend triton"}}}},
 };
 
 }  // namespace

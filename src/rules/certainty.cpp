@@ -28,6 +28,8 @@ bool leaves_no_server(const Diagnostic& finding) {
   return rule != nullptr && rule->doubtful && finding.severity >= Severity::kWarning;
 }
 
+bool is_a_loss(const Diagnostic& finding) { return finding.rule == "BK026"; }
+
 bool decided_by_model(const Diagnostic& finding) {
   constexpr std::array<std::string_view, 8> kRules = {"MC001", "MC005", "MC006", "QN003",
                                                       "QN005", "QN006", "QN015", "QN016"};

@@ -15,6 +15,9 @@ bool counts_weights(std::string_view rule_id);
 // as a doubt because it rests on what may be otherwise.
 bool leaves_no_server(const Diagnostic& finding);
 
+// A note of what the launch does without, though its model has it.
+bool is_a_loss(const Diagnostic& finding);
+
 // Whether the model and the release decide it, however the cards are shared and whatever attention and memory get.
 bool decided_by_model(const Diagnostic& finding);
 

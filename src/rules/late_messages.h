@@ -17,7 +17,7 @@ struct LateMessage {
   std::string_view kind;                   // the exception; "": any
   std::string_view function;               // of a frame of the traceback; "": any
   std::string_view file;                   // of the same frame, with the folders that tell; "": any
-  std::array<std::string_view, 16> rules;  // likeliest first
+  std::array<std::string_view, 17> rules;  // likeliest first
   bool bare = false;                       // the exception has no words of its own
   bool alone = false;                      // beside a traceback its function tells
   bool whole = false;                      // nothing else is said, numbers around the words apart

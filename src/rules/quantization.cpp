@@ -408,9 +408,9 @@ std::optional<Finding> modelopt_of_plain_weights(const LaunchFacts& f) {
                                         *m.quantization)};
 }
 
+// The index keeps its keys in pages, asked for or not.
 std::optional<Finding> sparse_index_page(const LaunchFacts& f) {
-  const bool sparse = f.any_phase_on("dsa") || f.any_phase_on("nsa");
-  if (!sparse || !is_deepseek_sparse(f.model(), f.release()) || f.page_size() == 64) return std::nullopt;
+  if (!is_deepseek_sparse(f.model(), f.release()) || f.page_size() == 64) return std::nullopt;
   return Finding{.message = fmt::format("the sparse attention index wants page size 64 and the launch resolves to {}",
                                         f.page_size())};
 }
@@ -544,9 +544,9 @@ const Rule kRules[] = {
     {.id = "QN010",
      .refs = {"MS-DSA"},
      .field = Field::page_size,
-     .summary = "sparse MLA attention before 0.5.20",
-     .why = "The index pool asserts page size 64 while it is built, and resolution has set another.",
-     .remedies = {in_release("0.5.20")},
+     .summary = "a model with sparse attention on pages of another size before 0.5.20",
+     .why = "The pool of the index asserts page size 64 while it is built, whatever backend attends.",
+     .remedies = {give("--page-size", "64"), in_release("0.5.20")},
      .source = "sglang/srt/mem_cache/memory_pool.py",
      .since = v0_5(12),
      .until = v0_5(20),
