@@ -183,6 +183,22 @@ TEST(ModelFacts, RefuseWhatPythonCannotRead) {
        kNew, "IndexError parse"},
       {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"quantization_config":{"quant_method":"fp8","activation_scheme":"dynamic","a":{"dtype":["torch.bfloat16"]}}})",
        kNew, ""},
+      // a text part that is no object takes nothing of what the whole has, a thinker's no type
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"language_config":-1})", v0_5(11),
+       "AttributeError _patch_text_config"},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"language_config":[]})", kNew,
+       "AttributeError _patch_text_config"},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"thinker_config":"None"})", kNew,
+       "AttributeError _patch_text_config"},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"language_config":null})", kNew, ""},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"thinker_config":{"text_config":{"hidden_size":8}}})",
+       kNew, "AttributeError get_hf_text_config"},
+      // the other name of a quantisation, which nothing looks at before
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"compression_config":"fp8"})", v0_5(11),
+       "AttributeError _verify_quantization"},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"compression_config":0})", kNew,
+       "AttributeError _verify_quantization"},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"compression_config":null})", kNew, ""},
       // parts that a helper of the constructor makes
       {R"({"model_type":"esmfold2","architectures":["X"]})", v0_5(22), "AttributeError _derive_model_shapes"},
       // a number has no kinds of layers

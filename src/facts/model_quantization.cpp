@@ -293,6 +293,9 @@ void verify_quantization(ModelBuilder& b) {
   if (b.request.quantization.is_string()) chosen = ascii_lower(b.request.quantization.as_string());
   Value config = checkpoint_quantization(b);
   if (const Value described = modelslim_description(b); described.is_dict()) config = described;
+  if (!config.is_none() && !config.is_dict()) {
+    raise(RF::kOther, "AttributeError", kVerify, "compression_config in config.json is no object: " + config.repr());
+  }
   if (config.is_dict()) settle(b, config, chosen);
   if (chosen) {
     const Method* method = find_method(*chosen, b.request.release);

@@ -532,6 +532,18 @@ void name_rope_types(const HfConfigPtr& config) {
   }
 }
 
+constexpr const char* kSharedWithText[] = {"pad_token_id", "bos_token_id", "eos_token_id", "tie_word_embeddings"};
+
+// A part that is no object is the text part all the same, until it is to take what the whole has.
+void require_text_object(const HfConfigPtr& config, const char* name) {
+  if (config->sub(name) || config->is_none(name)) return;
+  for (const char* key : kSharedWithText) {
+    if (!config->has(key)) continue;
+    raise(RF::kOther, "AttributeError", "_patch_text_config",
+          fmt::format("{} of the model's configuration is no object, and takes no {}", name, key));
+  }
+}
+
 HfConfigPtr converted(const Value& dict, const ConfigTables& tables) {
   const ConfigClass* plain = tables.find("PreTrainedConfig");
   return construct(*plain, dict, "get_hf_text_config");
@@ -572,22 +584,28 @@ HfConfigPtr hf_text_config(const HfConfigPtr& config, std::string_view function)
     }
   };
   if (config->has("thinker_config")) {
+    require_text_object(config, "thinker_config");
     text = config->sub("thinker_config");
-    if (text && text->sub("text_config")) {
+    if (text && text->has("text_config")) {
       const Value thinker_dtype = text->get("dtype");
       text = text->sub("text_config");
+      // Of a class that nobody knows it is a plain dict, or whatever else the file holds.
+      if (!text) {
+        raise(RF::kOther, "AttributeError", function, "text_config of thinker_config is no object, and takes no dtype");
+      }
       text->set("dtype", thinker_dtype);
     }
   } else if (config->has("llm_config")) {
     require_heads("llm_config");
   } else if (config->has("language_config")) {
+    require_text_object(config, "language_config");
     text = config->sub("language_config");
   } else if (config->has("text_config")) {
     require_heads("text_config");
   }
   name_rope_types(config);
   if (!text) return config;
-  for (const char* key : {"pad_token_id", "bos_token_id", "eos_token_id", "tie_word_embeddings"}) {
+  for (const char* key : kSharedWithText) {
     if (config->has(key) && !text->has(key)) {
       text->set(key, config->get(key));
     } else if (text->has(key) && !config->has(key)) {
