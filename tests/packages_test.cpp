@@ -190,6 +190,60 @@ TEST(Packages, TwoRecordsOfOnePackageAreSaid) {
               ::testing::ElementsAre(HasSubstr("records both sglang 0.5.20 and 0.5.9; the newer is taken")));
 }
 
+// importlib.metadata finds a record by its folder and takes the version that METADATA says.
+TEST(Packages, MetadataHasTheLastWordOverTheFoldersName) {
+  struct Row {
+    const char* metadata;
+    const char* version;
+    bool told;
+  };
+  for (const Row& row :
+       {Row{"Metadata-Version: 2.1\nName: sglang\nVersion: 0.5.19\n\n", "0.5.19", true},
+        Row{"metadata-version: 2.1\nversion:0.5.19 \n", "0.5.19", true},
+        Row{"Name: sglang\nVersion: 0.5.23-dev4\n", "0.5.23-dev4", false},
+        Row{"Name: sglang\nVersion: 0.5.23_dev4\n", "0.5.23_dev4", false},
+        Row{"Name: sglang\n\nVersion: 0.5.19\n", "0.5.23_dev4", false},
+        Row{"Name: sglang\r\n\r\nVersion: 0.5.19\n", "0.5.23_dev4", false}, Row{"", "0.5.23_dev4", false}}) {
+    const TemporaryDirectory dir;
+    const std::string venv = environment(dir, {"torch-2.9.0+xpu", "sgl_kernel-0.11.0"});
+    dir.file("venv/lib/python3.11/site-packages/sglang-0.5.23_dev4.dist-info/METADATA", row.metadata);
+    const auto packages = read_packages(venv, {});
+    EXPECT_EQ(packages->package("sglang")->version, row.version) << row.metadata;
+    if (!row.told) {
+      EXPECT_THAT(package_notes(*packages), IsEmpty()) << row.metadata;
+      continue;
+    }
+    EXPECT_THAT(package_notes(*packages),
+                ::testing::ElementsAre(HasSubstr("sglang-0.5.23_dev4.dist-info holds METADATA of 0.5.19")));
+  }
+}
+
+// What runs are the files, whichever record an upgrade that was cut off left beside them.
+TEST(Packages, SglangsFilesSayWhichVersionTheyAreOf) {
+  const std::string here = "venv/lib/python3.11/site-packages/";
+  constexpr const char* kOwn =
+      "__all__ = [\n    \"__version__\",\n]\n__version__: str\n__version__ = version = '0.5.9'\n";
+  const auto told = [&](const std::vector<std::string>& records, const char* own, bool editable = false) {
+    const TemporaryDirectory dir;
+    std::vector<std::string> all = records;
+    all.insert(all.end(), {"torch-2.9.0+xpu", "sgl_kernel-0.11.0"});
+    const std::string venv = environment(dir, all);
+    dir.file(here + "sglang/_version.py", own);
+    if (editable) dir.file(here + records[0] + ".dist-info/direct_url.json", R"({"dir_info": {"editable": true}})");
+    const auto packages = read_packages(venv, {});
+    std::string out = packages->package("sglang")->version;
+    for (const std::string& note : package_notes(*packages)) out += "; " + note.substr(note.find(" records") + 1);
+    return out;
+  };
+  EXPECT_EQ(told({"sglang-0.5.9"}, kOwn), "0.5.9");
+  EXPECT_EQ(told({"sglang-0.5.20"}, kOwn),
+            "0.5.9; records sglang 0.5.20, and sglang/_version.py there says 0.5.9: its files are taken to be 0.5.9");
+  EXPECT_EQ(told({"sglang-0.5.9", "sglang-0.5.20"}, kOwn),
+            "0.5.9; records sglang 0.5.20, and sglang/_version.py there says 0.5.9: its files are taken to be 0.5.9");
+  EXPECT_EQ(told({"sglang-0.5.20"}, kOwn, true), "0.5.20");
+  EXPECT_EQ(told({"sglang-0.5.20"}, "__version__: str\n"), "0.5.20");
+}
+
 TEST(Packages, AnEditableInstallationSaysSo) {
   const TemporaryDirectory dir;
   const std::string venv = environment(dir, {"sglang-0.5.23.dev4"});

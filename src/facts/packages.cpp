@@ -44,6 +44,8 @@ constexpr std::array<std::string_view, 15> kWanted = {"sglang",
                                                       "oneccl",
                                                       "compressed-tensors"};
 
+bool is_wanted(std::string_view name) { return std::ranges::find(kWanted, name) != kWanted.end(); }
+
 // PEP 503: case and runs of -_. do not count.
 std::string normal_name(std::string_view name) {
   std::string out;
@@ -167,27 +169,31 @@ void tell_of_doubles(const Packages& packages, std::vector<std::string>& notes) 
   }
 }
 
+// The text that a module assigns to __version__; "" where there is none.
+std::string assigned_version(const fs::path& module) {
+  std::istringstream lines(system_text(module));
+  for (std::string line; std::getline(lines, line);) {
+    const auto open = line.starts_with("__version__") ? line.find_first_of("'\"") : std::string::npos;
+    const auto close = open == std::string::npos ? open : line.find(line[open], open + 1);
+    if (close != std::string::npos) return line.substr(open + 1, close - open - 1);
+  }
+  return {};
+}
+
 // The records of PyPI bear plain versions; torch itself says what it was built for ("2.13.0+cu130").
 std::string own_version_of_torch(const fs::path& site, const std::string& recorded) {
   if (recorded.find('+') != std::string::npos) return recorded;
-  std::istringstream lines(system_text(site / "torch/version.py"));
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with("__version__")) continue;
-    const auto open = line.find_first_of("'\"");
-    const auto close = open == std::string::npos ? open : line.find(line[open], open + 1);
-    if (close == std::string::npos) break;
-    const std::string own = line.substr(open + 1, close - open - 1);
-    return own.starts_with(recorded + "+") ? own : recorded;
-  }
-  return recorded;
+  const std::string own = assigned_version(site / "torch/version.py");
+  return own.starts_with(recorded + "+") ? own : recorded;
 }
 
-// "Version: 0.5.19" of setuptools' PKG-INFO.
+// "Version: 0.5.19" of a wheel's METADATA and of setuptools' PKG-INFO: a mail's head, whose keys have no case.
 std::string version_within(const fs::path& pkg_info) {
   std::istringstream lines(system_text(pkg_info));
-  for (std::string line; std::getline(lines, line) && !line.empty();) {
-    constexpr std::string_view kKey = "Version:";
-    if (line.starts_with(kKey)) return std::string(python::strip(std::string_view(line).substr(kKey.size())));
+  for (std::string line; std::getline(lines, line) && !python::strip(line).empty();) {
+    constexpr std::string_view kKey = "version:";
+    if (ascii_lower(line.substr(0, kKey.size())) == kKey)
+      return std::string(python::strip(std::string_view(line).substr(kKey.size())));
   }
   return {};
 }
@@ -200,14 +206,28 @@ InstalledPackage named_by(std::string_view stem) {
   return {normal_name(stem.substr(0, dash)), std::string(stem.substr(dash + 1)), false};
 }
 
+// Of a wheel's record Python reads the version in METADATA, not in the folder's name, where a dash is an underscore.
+void take_from_metadata(const fs::path& dist_info, InstalledPackage& package, std::vector<std::string>& notes) {
+  const std::string told = version_within(dist_info / "METADATA");
+  if (told.empty()) return;
+  std::string escaped = told;
+  std::ranges::replace(escaped, '-', '_');
+  if (escaped != package.version && told != package.version) {
+    notes.push_back(fmt::format("{} holds METADATA of {}, which Python takes", dist_info.string(), told));
+  }
+  package.version = told;
+}
+
 // An installation's record: a wheel's, one that setuptools installed, or its link to a checkout.
-std::optional<InstalledPackage> recorded_by(const fs::path& entry) {
+std::optional<InstalledPackage> recorded_by(const fs::path& entry, std::vector<std::string>& notes) {
   const std::string kind = entry.extension().string();
   const std::string stem = entry.stem().string();
   std::error_code error;
   if (kind == ".dist-info") {
     if (stem.find('-') == std::string::npos || !fs::is_directory(entry, error)) return std::nullopt;
     InstalledPackage out = named_by(stem);
+    if (!is_wanted(out.name)) return std::nullopt;
+    take_from_metadata(entry, out, notes);
     out.editable = out.name == "sglang" && is_editable(entry);
     return out;
   }
@@ -226,22 +246,43 @@ std::optional<InstalledPackage> recorded_by(const fs::path& entry) {
   return out;
 }
 
-void add_packages(const fs::path& site, std::vector<InstalledPackage>& found) {
+// SGLang says itself which version its files are of: what was copied over, or left by an upgrade that was cut off,
+// bears another record. A checkout's files lie elsewhere.
+void take_own_version_of_sglang(const fs::path& site, std::vector<InstalledPackage>& found,
+                                std::vector<std::string>& notes) {
+  const auto is_sglang = [](const InstalledPackage& p) { return p.name == "sglang" && !p.editable; };
+  const auto first = std::ranges::find_if(found, is_sglang);
+  const std::string own = first == found.end() ? "" : assigned_version(site / "sglang/_version.py");
+  if (own.empty()) return;
+  const auto differs = [&](const InstalledPackage& p) { return is_sglang(p) && p.version != own; };
+  const auto other = std::ranges::find_if(found, differs);
+  if (other == found.end()) return;
+  notes.push_back(
+      fmt::format("{} records sglang {}, and sglang/_version.py there says {}: its files are taken to be {}",
+                  site.string(), other->version, own, own));
+  const bool recorded = std::ranges::any_of(found, [&](const auto& p) { return is_sglang(p) && p.version == own; });
+  if (!recorded) other->version = own;
+  std::erase_if(found, differs);
+}
+
+void add_packages(const fs::path& site, std::vector<InstalledPackage>& found, std::vector<std::string>& notes) {
   std::error_code error;
   for (fs::directory_iterator it(site, error), end; !error && it != end; it.increment(error)) {
-    auto package = recorded_by(it->path());
-    if (!package || std::ranges::find(kWanted, package->name) == kWanted.end()) continue;
+    auto package = recorded_by(it->path(), notes);
+    if (!package || !is_wanted(package->name)) continue;
     if (package->name == "torch") package->version = own_version_of_torch(site, package->version);
     found.push_back(std::move(*package));
   }
+  std::ranges::sort(notes);  // folders are listed in no order
+  take_own_version_of_sglang(site, found, notes);
 }
 
 // Of a package in several folders the first one's is imported.
 Packages read(const std::vector<fs::path>& folders, std::string named_by) {
-  Packages out{.site_packages = folders.front().string(), .named_by = std::move(named_by), .found = {}};
+  Packages out{.site_packages = folders.front().string(), .named_by = std::move(named_by), .found = {}, .notes = {}};
   for (const fs::path& folder : folders) {
     std::vector<InstalledPackage> more;
-    add_packages(folder, more);
+    add_packages(folder, more, out.notes);
     std::erase_if(more, [&](const InstalledPackage& p) { return out.package(p.name) != nullptr; });
     std::ranges::move(more, std::back_inserter(out.found));
   }
@@ -281,7 +322,8 @@ Packages packages_of_program(const std::string& file) {
   std::error_code error;
   const bool usable = !file.empty() && fs::exists(file, error) && !fs::is_directory(file, error);
   const auto folders = usable ? package_folders_for(file) : std::vector<fs::path>{};
-  return folders.empty() ? Packages{.site_packages = {}, .named_by = file, .found = {}} : read(folders, file);
+  return folders.empty() ? Packages{.site_packages = {}, .named_by = file, .found = {}, .notes = {}}
+                         : read(folders, file);
 }
 
 std::string program_on_path(std::string_view name, std::string_view path) {
@@ -377,6 +419,7 @@ std::vector<std::string> package_notes(const Packages& packages) {
     }
     return notes;
   }
+  notes.insert(notes.end(), packages.notes.begin(), packages.notes.end());
   tell_of_doubles(packages, notes);
   const std::vector<std::string> faults = package_faults(packages.found);
   notes.insert(notes.end(), faults.begin(), faults.end());

@@ -1,7 +1,7 @@
-// The packages of a Python environment, from its dist-info folders alone: no Python runs.
+// The packages of a Python environment, from its records and what they say: no Python runs.
 //
-// Sources: PEP 376/427 (NAME-VERSION.dist-info), PEP 610 (direct_url.json says what is editable), PEP 405 (pyvenv.cfg).
-// Tested by packages_test.cpp.
+// Sources: PEP 376/427 (NAME-VERSION.dist-info), importlib.metadata (METADATA has the last word), PEP 610
+// (direct_url.json says what is editable), PEP 405 (pyvenv.cfg). Tested by packages_test.cpp.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,8 @@ struct Packages {
   std::string site_packages;  // "" = no environment was named or is active
   std::string named_by;       // "--python", "VIRTUAL_ENV", "CONDA_PREFIX"
   std::vector<InstalledPackage>
-      found;  // those that a launch on Intel GPUs depends on, by name, the newest record first
+      found;                       // those that a launch on Intel GPUs depends on, by name, the newest record first
+  std::vector<std::string> notes;  // where a record disagrees with itself, or with the files it is of
   [[nodiscard]] const InstalledPackage* package(std::string_view name) const;
 };
 
