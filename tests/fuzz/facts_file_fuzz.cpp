@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::write_scratch("facts.json", text);
   const auto read = commands::read_facts(folder + "/facts.json");
   if (!read && read.error().text().empty()) __builtin_trap();
-  if (read && (read->device.count < 0 || read->device.memory_mib < 0)) __builtin_trap();
+  if (read && (read->facts.device.count < 0 || read->facts.device.memory_mib < 0)) __builtin_trap();
   std::filesystem::create_directories(folder + "/tree/proc");
   fuzz::write_scratch("tree/proc/meminfo", text);
   for (const Release release : {v0_5(20), supported_releases().back()}) {
