@@ -44,10 +44,10 @@ namespace {
 constexpr std::int64_t kManySplits = 8;
 constexpr std::int64_t kSpareColumns = 3;  // of a table
 
-// With a request that leaves none of so many splits empty.
+// With a request of whole pages that leaves none of so many splits empty.
 std::vector<std::int64_t> many_split_seqlens(std::int64_t page_size) {
   std::vector<std::int64_t> seqlens = split_seqlens(page_size);
-  if (page_size <= kWidestOfNine) std::ranges::replace(seqlens, 3 * page_size + 1, kManySplits * page_size - 1);
+  if (page_size <= kWidestOfNine) std::ranges::replace(seqlens, 3 * page_size + 1, kManySplits * page_size);
   return seqlens;
 }
 
