@@ -1,6 +1,8 @@
 // The packages of an environment, read without Python.
 #include "src/facts/packages.h"
 
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -38,6 +40,21 @@ TEST(Packages, AreReadFromTheFoldersNames) {
     EXPECT_EQ(packages->package("numpy"), nullptr);
     EXPECT_THAT(package_notes(*packages), IsEmpty());
   }
+}
+
+// As a shell finds what is typed.
+TEST(Packages, AnInterpreterMayBeNamedAsItIsOnThePath) {
+  const TemporaryDirectory dir;
+  environment(dir, {"sglang-0.5.21"});
+  std::filesystem::permissions(dir.path() + "/venv/bin/python", std::filesystem::perms::owner_all);
+  const std::string before = std::getenv("PATH");
+  setenv("PATH", (dir.path() + "/none:" + dir.path() + "/venv/bin").c_str(), 1);
+  const auto packages = read_packages("python", {});
+  const auto none = read_packages("python4", {});
+  setenv("PATH", before.c_str(), 1);
+  ASSERT_TRUE(packages) << packages.error().text();
+  EXPECT_EQ(packages->package("sglang")->version, "0.5.21");
+  EXPECT_FALSE(none);
 }
 
 TEST(Packages, SetuptoolsOwnRecordsCountToo) {

@@ -5,7 +5,6 @@
 
 #include <charconv>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -62,10 +61,7 @@ static std::map<std::int64_t, std::optional<std::uint64_t>> nodes_of(const fs::p
 
 // On this machine by PATH; in a tree of another one by the folders that programs are installed to.
 static std::optional<bool> numactl_in(const fs::path& sysroot) {
-  if (sysroot == "/") {
-    const char* path = std::getenv("PATH");
-    return !program_on_path("numactl", path == nullptr ? "/usr/bin:/bin" : path).empty();
-  }
+  if (sysroot == "/") return !program_on_path("numactl").empty();
   std::error_code error;
   if (!fs::is_directory(sysroot / "usr/bin", error)) return std::nullopt;
   return fs::exists(sysroot / "usr/bin/numactl", error);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdlib>
 #include <cstddef>
 #include <filesystem>
 #include <iterator>
@@ -305,8 +306,10 @@ const InstalledPackage* Packages::package(std::string_view name) const { return 
 Result<Packages> read_packages(const std::string& python, const Environment& env) {
   if (!python.empty()) {
     std::error_code error;
-    if (!fs::exists(python, error)) return failure("--python: no such interpreter or environment", python);
-    const std::vector<fs::path> folders = package_folders_for(python);
+    const bool is_name = python.find('/') == std::string::npos && !fs::exists(python, error);
+    const std::string place = is_name ? program_on_path(python) : python;
+    if (!fs::exists(place, error)) return failure("--python: no such interpreter or environment", python);
+    const std::vector<fs::path> folders = package_folders_for(place);
     if (folders.empty()) return failure("--python: no lib/python3*/site-packages or dist-packages beside it", python);
     return read(folders, "--python");
   }
@@ -336,6 +339,11 @@ std::string program_on_path(std::string_view name, std::string_view path) {
     from = end + 1;
   }
   return {};
+}
+
+std::string program_on_path(std::string_view name) {
+  const char* path = std::getenv("PATH");
+  return program_on_path(name, path == nullptr ? "/usr/bin:/bin" : path);
 }
 
 // PEP 440 takes other marks, or none, around "post": 0.5.13-post1, which a tag may hold, is 0.5.13.post1.

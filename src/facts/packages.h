@@ -25,7 +25,8 @@ struct Packages {
   [[nodiscard]] const InstalledPackage* package(std::string_view name) const;
 };
 
-// `python`: an interpreter or the folder of its environment, "" for the active one. Errors: it was named and is none.
+// `python`: an interpreter, as a file or as a name on this process's PATH, or the folder of its environment; "" for the
+// active one. Errors: it was named and is none.
 Result<Packages> read_packages(const std::string& python, const Environment& env);
 
 // Those of the environment that a program on this machine belongs to: an interpreter, or a script installed beside it.
@@ -34,6 +35,8 @@ Packages packages_of_program(const std::string& file);
 
 // The file that a program's name means with this PATH, as execvp looks for it; "" = none.
 std::string program_on_path(std::string_view name, std::string_view path);
+// With this process's PATH.
+std::string program_on_path(std::string_view name);
 
 // The release that a version of sglang is judged as: itself where it has tables, else 0.5.23.post1 and 0.5.23.dev4+g1
 // are 0.5.23. nullopt: none that is known here.

@@ -31,13 +31,13 @@ Baseline::Key Baseline::key_of(const Diagnostic& finding, const std::string& fil
 
 Result<Baseline> Baseline::read(const std::string& file) {
   const auto text = read_text(file);
-  if (!text) return failure(text.error().message + "; --write-baseline FILE writes one", file);
+  if (!text) return failure(text.error().message + "; check --write-baseline FILE writes one", file);
   return parse(*text, file);
 }
 
 Result<Baseline> Baseline::parse(const std::string& text, const std::string& file) {
   const Json json = Json::parse(text, nullptr, false);
-  const auto bad = [&] { return failure("this is no baseline; --write-baseline FILE writes one", file); };
+  const auto bad = [&] { return failure("this is no baseline; check --write-baseline FILE writes one", file); };
   if (!json.is_object() || json.value("baseline", Json()) != report::kBaselineVersion || !json.contains("findings"))
     return bad();
   if (!json["findings"].is_array()) return bad();
