@@ -761,6 +761,30 @@ TEST(RemediesTold, SendNobodyToASwitchThatIsSet) {
 }
 
 // Of a backend that nothing names, SGLang's own defaults are known to run there.
+// What SGLang chose for want of a value: some steps take another one back, and EAGLE's numbers come together.
+TEST(RemediesTold, SayHowAChoiceIsMadeOtherwise) {
+  const auto told = [](std::vector<std::string> launch, const std::string& option) {
+    std::vector<std::string> words = {"check", "--no-kernel", "--no-fixes", "--details", "--"};
+    words.insert(words.end(), launch.begin(), launch.end());
+    const std::string said = run_tool(words).out;
+    const auto at = said.find("info[CH002]: " + option);
+    if (at == std::string::npos) return std::string("none");
+    const auto fix = said.find("fix: ", at);
+    return said.substr(fix, said.find("\n    source", fix) - fix);
+  };
+  constexpr const char* kAnother =
+      "fix: give the option to ask for another value; CH001 tells where SGLang takes it back";
+  const std::vector<std::string> plain = {"--model-path", "Qwen/Qwen3-0.6B",     "--device",
+                                          "xpu",          "--attention-backend", "intel_xpu"};
+  EXPECT_EQ(told(plain, "--page-size"), kAnother);
+  std::vector<std::string> drafting = plain;
+  drafting.insert(drafting.end(), {"--speculative-algorithm", "EAGLE"});
+  EXPECT_THAT(told(drafting, "--speculative-num-draft-tokens"),
+              ::testing::AllOf(::testing::HasSubstr("--speculative-num-steps, --speculative-eagle-topk and"),
+                               ::testing::HasSubstr("together")));
+  EXPECT_EQ(told(drafting, "--max-running-requests"), kAnother);
+}
+
 TEST(RemediesTold, GuessNoBackend) {
   EXPECT_EQ(fix_told("RF001", {"--sglang-version", "0.5.13"},
                      {"--model-path", "nvidia/Nemotron-H-8B-Base-8K", "--attention-backend", "triton"}),

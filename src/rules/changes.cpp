@@ -136,7 +136,7 @@ const Rule kRules[] = {
      .severity = Severity::kInfo,
      .summary = "a value SGLang chose because none was given",
      .why = "The choice decides what else applies to the launch. A finding gives the reason of the step that made it.",
-     .fix = "give the option to choose otherwise",
+     .fix = "give the option to ask for another value; CH001 tells where SGLang takes it back",
      .source = "the step named in the message",
      .need = RuleNeed::kNothing,
      .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --attention-backend intel_xpu"}}},
@@ -153,6 +153,14 @@ const Rule kRules[] = {
                     .args = "--device xpu --attention-backend triton --page-size 64 --mem-fraction-static 0.8",
                     .since = v0_5(20)}}}},
 };
+
+// A switch that is set cannot be unset, and EAGLE's three numbers are given together or not at all.
+std::string_view way_to_choose(Field field, const LaunchFacts& f) {
+  if (f[field].is_bool()) return "change what forces it";
+  if (field == Field::speculative_num_draft_tokens && f.eagle_family())
+    return "give --speculative-num-steps, --speculative-eagle-topk and --speculative-num-draft-tokens together";
+  return kRules[1].fix;
+}
 
 }  // namespace
 
@@ -189,7 +197,7 @@ std::vector<Diagnostic> change_diagnostics(const LaunchFacts& f) {
     d.field = field;
     d.message = fmt::format("{} not given: {}", option_name(field, f), way.text);
     d.why = way.why.empty() ? std::string(kRules[1].why) : std::move(way.why);
-    d.fix = f[field].is_bool() ? "change what forces it" : kRules[1].fix;  // a switch that is set cannot be unset
+    d.fix = way_to_choose(field, f);
     d.source = fmt::format("{}, SGLang {}", way.last_step, f.release().text());
     out.push_back(std::move(d));
   }
