@@ -29,6 +29,8 @@ TEST(PastedMessage, TellsExceptionFunctionsAndOptionsOfATraceback) {
   ASSERT_EQ(m.functions.size(), 2U);
   EXPECT_EQ(m.functions.back(), "validate_mamba_no_buffer");
   EXPECT_EQ(m.options, (std::vector<std::string>{"--page-size", "--disable-radix-cache"}));
+  EXPECT_EQ(read_message("ValueError: pass the argument `trust_remote_code=True` to allow it (a=b, --a_b=c)").options,
+            (std::vector<std::string>{"--a_b", "--trust-remote-code", "--a-b"}));
 }
 
 TEST(PastedMessage, LeadsToItsPlaceAndRule) {

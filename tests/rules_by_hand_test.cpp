@@ -253,6 +253,11 @@ const Row kRows[] = {
        m.hf_config = m.hf_config.with("vision_config", Value::dict({{"hidden_size", 1408}, {"num_heads", 16}}));
      }},
     {"SA003", 23, 0, "qwen3-0.6b", "--device xpu", nothing},
+    {"MC036", 23, 0, "qwen2.5-1.5b", kPlain,
+     [](Launch&, ModelFacts& m) {
+       m.architectures = {"LlamaForClassification"};
+       m.hf_config = m.hf_config.with("transformers_version", "5.5.0");
+     }},
     {"MC035", 22, 0, "qwen3-0.6b", kPlain,
      [](Launch&, ModelFacts& m) {
        m.architectures = {"MiMoV2FlashForCausalLM"};
@@ -423,6 +428,14 @@ Edit voxtral(const char* key, std::int64_t heads) {
 void with_model_package(Launch& l, ModelFacts&) { l.env["SGLANG_EXTERNAL_MODEL_PACKAGE"] = "mine"; }
 Edit of_class(const char* name) {
   return [=](Launch&, ModelFacts& m) { m.architectures = {name}; };
+}
+// A configuration that was saved by transformers, or a few keys written down, with what its class asks for or not.
+Edit asked(const char* name, Value::Dict keys, const char* saved_by = "5.5.0") {
+  return [=](Launch&, ModelFacts& m) {
+    m.architectures = {name};
+    if (*saved_by != 0) m.hf_config = m.hf_config.with("transformers_version", saved_by);
+    for (const auto& [key, value] : keys) m.hf_config = m.hf_config.with(key, value);
+  };
 }
 Edit with_tower(const char* name) {
   return [=](Launch&, ModelFacts& m) {
@@ -1342,6 +1355,18 @@ const Bound kBounds[] = {
      "--device xpu --tp-size 8 --attention-backend dsa --decode-attention-backend triton", nothing},
     {"BK026", 23, false, "deepseek-v3.2",
      "--device xpu --tp-size 8 --attention-backend dsa --prefill-attention-backend triton", nothing},
+    {"MC036", 11, true, "qwen2.5-1.5b", kPlain, asked("BertModel", {})},
+    {"MC036", 23, true, "qwen2.5-1.5b", kPlain, asked("BertForSequenceClassification", {})},
+    {"MC036", 23, true, "qwen2.5-1.5b", kPlain, asked("XLMRobertaModel", {})},
+    {"MC036", 23, true, "qwen2.5-1.5b", kPlain, asked("XLMRobertaForSequenceClassification", {})},
+    {"MC036", 23, true, "qwen2.5-1.5b", kPlain, asked("Contriever", {})},
+    {"MC036", 23, true, "qwen2.5-1.5b", kPlain, asked("LlamaForClassification", {})},
+    {"MC036", 23, false, "qwen2.5-1.5b", kPlain, asked("LlamaForClassification", {{"classification_out_size", 4}})},
+    {"MC036", 23, false, "qwen2.5-1.5b", kPlain, asked("BertModel", {{"position_embedding_type", "absolute"}})},
+    {"MC036", 23, true, "qwen2.5-1.5b", kPlain, asked("BertModel", {{"position_embedding_type", "relative_key"}})},
+    {"MC036", 23, true, "qwen2.5-1.5b", kPlain, asked("BertModel", {{"position_embedding_type", "relative_key"}}, "")},
+    {"MC036", 23, false, "qwen2.5-1.5b", kPlain, asked("Qwen2ForCausalLM", {})},
+    {"MC036", 23, false, "bge-reranker-v2-m3", kPlain, asked("XLMRobertaForSequenceClassification", {}, "")},
     {"MC015", 16, true, "qwen3-8b", kPlain, of_class("InklingForConditionalGeneration")},
     {"MC015", 23, true, "qwen3-8b", kPlain, of_class("InklingForConditionalGenerationMTP")},
     {"MC015", 23, false, "qwen3-8b", kPlain,

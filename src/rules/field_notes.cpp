@@ -122,7 +122,8 @@ std::string_view page_sets_note(Field field) {
          "where "
          "intel_xpu decodes, since 0.5.20 where it prefills or decodes. flashmla takes 64, cutlass_mla 128 (up to "
          "0.5.19), hpc_ops 64, trtllm_mla and cutedsl_mla 32 and 64, trtllm_mha 16, 32 and 64 (128 too since 0.5.17). "
-         "Of the models, DeepSeek sparse attention takes 128 since 0.5.20, DeepSeek V4 256, Qwen4-Exp 64, and the "
+         "Of the models, DeepSeek sparse attention takes 64 up to 0.5.19 and 128 after it, DeepSeek V4 256, Qwen4-Exp "
+         "64, and the "
          "radix "
          "cache of a hybrid model without an extra state buffer 1. SGLang sets no limit for triton.";
 }

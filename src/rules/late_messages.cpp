@@ -156,6 +156,10 @@ constexpr LateMessage kTable[] = {
     {"nonetype object has no attribute hidden_states", "AttributeError", "", "", {"MC005"}},
     {"requires input_embeds", "ValueError", "", "", {"MC005"}},
     {"object has no attribute hidden_states", "AttributeError", "forward", "llama_eagle3.py", {"MC005"}},
+    {"object has no attribute position_embedding_type", "AttributeError", "", "", {"MC036"}},
+    {"object has no attribute classification_out_size", "AttributeError", "", "", {"MC036"}},
+    {"only absolute position_embedding_type", "ValueError", "", "", {"MC036"}},
+    {"contains custom code which must be executed", "ValueError", "", "", {"RF001"}},
     // Attention backends.
     {"flashattention v3 backend requires", "", "", "", {"BK001"}},
     {"only encoder size 1", "", "", "", {"BK005"}},

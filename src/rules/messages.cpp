@@ -434,15 +434,30 @@ Places places_of_function(const PastedMessage& m) {
 }
 
 // Options that a line names, each once: no message names more than a few, and a page about more is read by nobody.
+constexpr std::size_t kMostOptions = 64;
+
+void add_option(std::string option, std::vector<std::string>& options) {
+  const bool is_new = std::ranges::find(options, option) == options.end();
+  if (is_new && option.size() > 3 && options.size() < kMostOptions) options.push_back(std::move(option));
+}
+
 void add_options(std::string_view line, std::vector<std::string>& options) {
-  constexpr std::size_t kMost = 64;
-  for (auto at = line.find("--"); at != std::string_view::npos && options.size() < kMost;
+  for (auto at = line.find("--"); at != std::string_view::npos && options.size() < kMostOptions;
        at = line.find("--", at + 2)) {
     std::size_t end = at + 2;
     while (end < line.size() && (is_word_letter(line[end]) || line[end] == '-')) ++end;
     std::string option(line.substr(at, end - at));
     while (option.ends_with('-')) option.pop_back();
-    if (option.size() > 3 && std::ranges::find(options, option) == options.end()) options.push_back(std::move(option));
+    add_option(std::move(option), options);
+  }
+  // As libraries below SGLang name them: trust_remote_code=True.
+  for (auto at = line.find('='); at != std::string_view::npos; at = line.find('=', at + 1)) {
+    std::size_t begin = at;
+    while (begin > 0 && is_word_letter(line[begin - 1])) --begin;
+    std::string name(line.substr(begin, at - begin));
+    if (name.find('_') == std::string::npos) continue;
+    std::ranges::replace(name, '_', '-');
+    add_option("--" + name, options);
   }
 }
 

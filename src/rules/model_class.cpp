@@ -413,6 +413,37 @@ std::optional<Finding> encoder_of_transformers(const LaunchFacts& f) {
                  .field = f.prefill_field()};
 }
 
+// What SGLang's classes ask of a configuration outright, and transformers' classes do not fill in; `only`: the one
+// value that they take.
+struct Asked {
+  std::string_view architecture;
+  std::string_view key;
+  std::string_view only = {};
+};
+constexpr std::array<Asked, 6> kAsked = {
+    Asked{"BertModel", "position_embedding_type", "absolute"},
+    Asked{"BertForSequenceClassification", "position_embedding_type", "absolute"},
+    Asked{"Contriever", "position_embedding_type", "absolute"},
+    Asked{"XLMRobertaModel", "position_embedding_type", "absolute"},
+    Asked{"XLMRobertaForSequenceClassification", "position_embedding_type", "absolute"},
+    Asked{"LlamaForClassification", "classification_out_size"}};
+
+std::optional<Finding> lacks_what_is_asked(const LaunchFacts& f) {
+  const std::string_view name = serving_class(f);
+  const auto asked = std::ranges::find(kAsked, name, &Asked::architecture);
+  if (asked == kAsked.end() || has_classes_of_its_own(f)) return std::nullopt;
+  const Value& config = f.model().hf_config;
+  const Value* value = config.find(asked->key);
+  // What transformers saves says so; a few keys written down for a model are not all that its file has.
+  const bool is_whole = !f.model().root("transformers_version").is_none();
+  if (value == nullptr && !is_whole) return std::nullopt;
+  if (value == nullptr)
+    return Finding{.message = fmt::format("{} asks for {}, which config.json does not have", name, asked->key)};
+  if (asked->only.empty() || *value == Value(std::string(asked->only))) return std::nullopt;
+  return Finding{.message = fmt::format("{} takes {} {} alone, and config.json has {}", name, asked->key, asked->only,
+                                        value->repr())};
+}
+
 const Rule kRules[] = {
     {.id = "MC001",
      .field = Field::model_path,
@@ -601,6 +632,17 @@ const Rule kRules[] = {
      .source = "sglang/srt/models/mimo_v2.py, sglang/srt/layers/rotary_embedding/factory.py",
      .check = rotary_by_kind,
      .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu"}}}},
+    {.id = "MC036",
+     .field = Field::model_path,
+     .summary = "a configuration without what SGLang's class asks for",
+     .why =
+         "AttributeError while the class is built, or ValueError where the value is another. transformers' classes of "
+         "these releases fill in none: a checkpoint that was saved with them has no such key.",
+     .remedies = {words("the key in the checkpoint's config.json: \"position_embedding_type\": \"absolute\" where the "
+                        "model was trained so, \"classification_out_size\" as wide as its head")},
+     .source = "sglang/srt/models: bert.py, roberta.py, llama_classification.py",
+     .check = lacks_what_is_asked,
+     .quiet_on = {{{.model = "bge-reranker-v2-m3", .args = "--device xpu --attention-backend triton --is-embedding"}}}},
     {.id = "MD020",
      .severity = Severity::kWarning,
      .certainty = Certainty::kLikely,
