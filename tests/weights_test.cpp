@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "src/plan/memory_sheet.h"
 #include "src/plan/weights.h"
 #include "tests/support/example_launch.h"
 #include "tests/support/run_tool.h"
@@ -265,6 +266,58 @@ TEST(Weights, AClassDecidesWhatAttentionDataParallelismCopies) {
   EXPECT_NEAR(static_cast<double>(qwen2->per_rank_bytes), 4625610752.0, 5e6);
   const auto mixtral = plan::estimate_weights(*facts_of_id("mistralai/Mixtral-8x7B-Instruct-v0.1"), {.pp = 2});
   EXPECT_NEAR(static_cast<double>(mixtral->per_rank_bytes), 46964932608.0, 5e6);
+}
+
+// Recorded of 0.5.23, the fuller of two stages: each has the tower and a head, the first the table besides.
+TEST(Weights, OfATextThatAnotherClassBuildsAreSharedByItsStages) {
+  struct Row {
+    const char* id;
+    double recorded;
+  };
+  for (const Row& row : {Row{"Qwen/Qwen2-VL-7B-Instruct", 10057125888.0},
+                         Row{"mistralai/Devstral-Small-2-24B-Instruct-2512", 14677587200.0},
+                         Row{"mistralai/Voxtral-Mini-3B-2507", 6143791104.0}}) {
+    facts::ModelFiles models(facts::KnownModels::kYes);
+    auto parsed = args::parse(v0_5(23), {"--model-path", row.id, "--trust-remote-code", "--pp-size", "2"});
+    auto* given = std::get_if<ServerArgs>(&parsed);
+    ASSERT_NE(given, nullptr);
+    const Launch launch = resolve::resolve({std::move(*given), models, testing::device_of("b60"), {}});
+    ASSERT_NE(launch.model, nullptr);
+    const auto counted = plan::estimate_weights(*launch.model, plan::weight_split(launch));
+    ASSERT_TRUE(counted);
+    EXPECT_NEAR(static_cast<double>(counted->per_rank_bytes), row.recorded, 0.005 * row.recorded) << row.id;
+  }
+}
+
+// Recorded of 0.5.23: under attention data parallelism Qwen2-VL's tower is whole in its attention, cut in its MLP.
+TEST(Weights, TheFirstQwenVlCutsTheRestOfItsTowerOverAllRanks) {
+  const auto counted = plan::estimate_weights(*facts_of_id("Qwen/Qwen2-VL-7B-Instruct"),
+                                              {.tp = 4, .attention_tp = 1, .moe_tp = 4, .head_over_attention = true});
+  EXPECT_NEAR(static_cast<double>(counted->per_rank_bytes), 5280883200.0, 0.005 * 5280883200.0);
+}
+
+// By the source: transformers' encoder, which nothing cuts, and one matrix to the text's width.
+TEST(Weights, Qwen2AudioHears) {
+  const auto model = [](const char* more) {
+    facts::ModelFiles models;
+    const testing::TemporaryDirectory dir;
+    dir.file("config.json",
+             std::string(R"({"architectures":["Qwen2AudioForConditionalGeneration"],"model_type":"qwen2_audio",
+        "audio_config":{"d_model":1280,"encoder_layers":32,"encoder_ffn_dim":5120,"encoder_attention_heads":20},
+        "text_config":{"model_type":"qwen2","hidden_size":4096,"num_hidden_layers":32,"num_attention_heads":32,
+        "num_key_value_heads":32,"intermediate_size":11008,"vocab_size":156032},"torch_dtype":"bfloat16"})") +
+                 more);
+    auto parsed = args::parse(supported_releases().back(), {"--model-path", dir.path()});
+    auto* given = std::get_if<ServerArgs>(&parsed);
+    return resolve::resolve({std::move(*given), models, testing::device_of("b60"), {}}).model;
+  };
+  constexpr std::int64_t kText = 32LL * (4 * 4096 * 4096 + 3LL * 4096 * 11008) + 2LL * 156032 * 4096;
+  constexpr std::int64_t kEars =
+      32LL * (4 * 1280 * 1280 + 2 * 1280 * 5120) + 3LL * 1280 * (128 + 1280) + 1500LL * 1280 + 1280LL * 4096;
+  for (const std::int64_t tp : {1, 4}) {
+    const auto counted = plan::estimate_weights(*model(""), {.tp = tp, .attention_tp = tp, .moe_tp = tp});
+    EXPECT_EQ(counted->per_rank_bytes, 2 * (kText / tp + kEars)) << tp;
+  }
 }
 
 TEST(Weights, AttentionDataParallelismCutsTheHeadUnlessToldOtherwise) {

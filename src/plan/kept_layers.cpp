@@ -318,31 +318,68 @@ std::int64_t Stage::count(const std::vector<std::int64_t>& layers) const {
   return std::ranges::count_if(layers, [&](std::int64_t i) { return first <= i && i < end; });
 }
 
-// Of a class that builds another one for its text, or the body of another: that one. Empty: it has layers of its own.
+namespace {
+
+constexpr std::pair<std::string_view, std::string_view> kBuilds[] = {
+    {"DotsOCRForCausalLM", "Qwen2ForCausalLM"},
+    {"GlmAsrForConditionalGeneration", "LlamaForCausalLM"},
+    {"KimiVLForConditionalGeneration", "DeepseekV2ForCausalLM"},
+    {"LightOnOCRForConditionalGeneration", "Qwen3ForCausalLM"},
+    {"LlamaEmbeddingModel", "LlamaForCausalLM"},
+    {"LlamaForClassification", "LlamaForCausalLM"},
+    {"LlamaForSequenceClassification", "LlamaForCausalLM"},
+    {"LlamaForSequenceClassificationWithNormal_Weights", "LlamaForCausalLM"},
+    {"LlavaLlamaForCausalLM", "LlamaForCausalLM"},
+    {"LlavaMistralForCausalLM", "MistralForCausalLM"},
+    {"LlavaQwenForCausalLM", "Qwen2ForCausalLM"},
+    {"LlavaVidForCausalLM", "LlamaForCausalLM"},
+    {"LocateAnythingForConditionalGeneration", "Qwen2ForCausalLM"},
+    {"MiDashengLMModel", "Qwen2ForCausalLM"},
+    {"MistralModel", "LlamaForCausalLM"},
+    {"MultiModalityCausalLM", "LlamaForCausalLM"},
+    {"NVILAForConditionalGeneration", "Qwen2ForCausalLM"},
+    {"NVILALiteForConditionalGeneration", "Qwen2ForCausalLM"},
+    {"NemotronH_Nano_Omni_Reasoning_V3", "NemotronHForCausalLM"},
+    {"NemotronH_Nano_VL_V2", "NemotronHForCausalLM"},
+    {"NemotronH_Omni_Reasoning_V3", "NemotronHForCausalLM"},
+    {"POINTSV15ChatModel", "Qwen2ForCausalLM"},
+    {"Phi4MMForCausalLM", "LlamaForCausalLM"},
+    {"Qwen2AudioForConditionalGeneration", "Qwen2ForCausalLM"},
+    {"Qwen2ForRewardModel", "Qwen2ForCausalLM"},
+    {"Qwen2ForSequenceClassification", "Qwen2ForCausalLM"},
+    {"Qwen2VLForConditionalGeneration", "Qwen2ForCausalLM"},
+    {"Qwen3ASRForConditionalGeneration", "Qwen3ForCausalLM"},
+    {"Qwen3ForRewardModel", "Qwen3ForCausalLM"},
+    {"Qwen3ForSequenceClassification", "Qwen3ForCausalLM"},
+    {"Qwen3Model", "Qwen3ForCausalLM"},
+    {"Qwen3OmniMoeForConditionalGeneration", "Qwen3MoeForCausalLM"},
+    {"Sarashina2VisionForCausalLM", "LlamaForCausalLM"},
+    {"Step3p7ForConditionalGeneration", "Step3p5ForCausalLM"},
+    {"StepVLForConditionalGeneration", "Qwen3ForCausalLM"},
+    {"VoxtralForConditionalGeneration", "LlamaForCausalLM"}};
+
+// Classes that look up the one for their text by its model type.
+constexpr std::pair<std::string_view, std::string_view> kOfType[] = {{"llama", "LlamaForCausalLM"},
+                                                                     {"ministral3", "Ministral3ForCausalLM"},
+                                                                     {"mistral", "MistralForCausalLM"},
+                                                                     {"qwen2", "Qwen2ForCausalLM"},
+                                                                     {"qwen3", "Qwen3ForCausalLM"}};
+
+}  // namespace
+
 std::string text_class(const ModelFacts& m) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kBuilds = {
-      {{"LlamaEmbeddingModel", "LlamaForCausalLM"},
-       {"LlamaForClassification", "LlamaForCausalLM"},
-       {"LlamaForSequenceClassification", "LlamaForCausalLM"},
-       {"LlamaForSequenceClassificationWithNormal_Weights", "LlamaForCausalLM"},
-       {"LlavaLlamaForCausalLM", "LlamaForCausalLM"},
-       {"LlavaMistralForCausalLM", "MistralForCausalLM"},
-       {"LlavaQwenForCausalLM", "Qwen2ForCausalLM"},
-       {"MistralModel", "LlamaForCausalLM"},
-       {"Qwen2AudioForConditionalGeneration", "Qwen2ForCausalLM"},
-       {"Qwen2ForRewardModel", "Qwen2ForCausalLM"},
-       {"Qwen2ForSequenceClassification", "Qwen2ForCausalLM"},
-       {"Qwen2VLForConditionalGeneration", "Qwen2ForCausalLM"},
-       {"Qwen3ForRewardModel", "Qwen3ForCausalLM"},
-       {"Qwen3ForSequenceClassification", "Qwen3ForCausalLM"},
-       {"Qwen3Model", "Qwen3ForCausalLM"},
-       {"Qwen3OmniMoeForConditionalGeneration", "Qwen3MoeForCausalLM"}}};
-  if (const Value* names = m.hf_text_config.find("architectures");
-      m.has_architecture("InternVLChatModel") && names != nullptr && names->is_list() && !names->as_list().empty()) {
-    return names->as_list().front().is_string() ? names->as_list().front().as_string() : "";
+  if (m.has_architecture("InternVLChatModel") || m.has_architecture("InternS1ForConditionalGeneration")) {
+    const Value* names = m.hf_text_config.find("architectures");
+    const bool named = names != nullptr && names->is_list() && !names->as_list().empty();
+    return named && names->as_list().front().is_string() ? names->as_list().front().as_string() : "";
   }
-  const auto row = std::ranges::find_if(kBuilds, [&](const auto& one) { return m.has_architecture(one.first); });
-  return row == kBuilds.end() ? "" : std::string(row->second);
+  if (m.has_architecture("LlavaForConditionalGeneration") || m.has_architecture("Mistral3ForConditionalGeneration")) {
+    const Value type = m.text("model_type");
+    const auto* row = std::ranges::find_if(kOfType, [&](const auto& one) { return type == Value(one.first); });
+    return row == std::end(kOfType) ? "" : std::string(row->second);
+  }
+  const auto* row = std::ranges::find_if(kBuilds, [&](const auto& one) { return m.has_architecture(one.first); });
+  return row == std::end(kBuilds) ? "" : std::string(row->second);
 }
 
 std::int64_t sharing_stages(const LaunchView& view) {

@@ -32,6 +32,8 @@ struct Stage {
 std::int64_t sharing_stages(const LaunchView& view);
 // The same of the weights alone: a class that has another one build its text leaves their sharing to that one.
 std::int64_t sharing_weights(const LaunchView& view);
+// Of a class that builds another one for its text, or the body of another: that one. Empty: it has layers of its own.
+std::string text_class(const ModelFacts& model);
 // SGLANG_PP_LAYER_PARTITION: layers of each of so many stages; empty where nobody says, and of one stage.
 std::vector<std::int64_t> told_partition(const LaunchView& view, std::int64_t stages);
 std::vector<Stage> stages_of(const LaunchView& view);

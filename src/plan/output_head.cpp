@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include <string>
+
 #include "src/facts/kinds.h"
+#include "src/plan/kept_layers.h"
 
 namespace preflight::plan {
 namespace {
@@ -38,6 +41,12 @@ bool hears_dp_head(const ModelFacts& m) {
          !language_class_starts_with(m, {"DeepseekFor", "KimiLinear"});
 }
 
+// Llama's class, and what is made of it, in a class of more parts: its head is built as in the class alone.
+bool builds_llama(const ModelFacts& m) {
+  const std::string text = text_class(m);
+  return text == "LlamaForCausalLM" || text == "MistralForCausalLM" || text == "Ministral3ForCausalLM";
+}
+
 }  // namespace
 
 bool is_tied(const ModelFacts& model) {
@@ -49,9 +58,9 @@ bool is_tied(const ModelFacts& model) {
 bool shares_head(const ModelFacts& model) { return always_ties(model) || (is_tied(model) && !never_ties(model)); }
 
 bool table_is_head(const ModelFacts& model) {
-  return language_class_starts_with(model, {"Apertus", "IQuestCoder", "InternLM3", "LlamaFor", "Ministral3",
-                                            "MistralFor", "Phi3For", "TeleFLM"}) &&
-         shares_head(model);
+  const bool own = language_class_starts_with(model, {"Apertus", "IQuestCoder", "InternLM3", "LlamaFor", "Ministral3",
+                                                      "MistralFor", "Phi3For", "Qwen2VLFor", "TeleFLM"});
+  return (own || builds_llama(model)) && shares_head(model);
 }
 
 bool has_no_own_head(const ModelFacts& model, const WeightSplit& split) {
@@ -62,11 +71,12 @@ bool has_no_own_head(const ModelFacts& model, const WeightSplit& split) {
 }
 
 bool head_on_every_stage(const ModelFacts& model) {
-  return language_class_starts_with(
-      model, {"LlamaFor",   "LlavaLlama",  "MistralFor", "Ministral3", "Phi3For",     "InternLM3",
-              "TeleFLM",    "IQuestCoder", "Apertus",    "ArceeFor",   "Qwen2MoeFor", "Qwen3MoeFor",
-              "MixtralFor", "Exaone4For",  "ExaoneMoE",  "Glm4Moe",    "GptOss",      "GraniteMoeHybrid",
-              "LLaDA2",     "Mellum",      "DeciLM",     "SarvamMLA"});
+  return builds_llama(model) ||
+         language_class_starts_with(
+             model, {"LlamaFor",   "Qwen2VLFor",  "MistralFor", "Ministral3", "Phi3For",     "InternLM3",
+                     "TeleFLM",    "IQuestCoder", "Apertus",    "ArceeFor",   "Qwen2MoeFor", "Qwen3MoeFor",
+                     "MixtralFor", "Exaone4For",  "ExaoneMoE",  "Glm4Moe",    "GptOss",      "GraniteMoeHybrid",
+                     "LLaDA2",     "Mellum",      "DeciLM",     "SarvamMLA"});
 }
 
 std::int64_t ranks_of_head(const ModelFacts& model, const WeightSplit& split) {

@@ -1,8 +1,10 @@
 // Parameters of vision towers; see weights.h.
 //
 // Blocks of nearly every tower are cut by tensor parallelism (VisionAttention and column/row layers), or whole with
-// --mm-enable-dp-encoder. Sizes follow srt/models/{qwen2_5_vl,qwen3_vl,glm4v,internvl,siglip,gemma4_vision,…}.py.
+// --mm-enable-dp-encoder. Sizes follow
+// srt/models/{qwen2_5_vl,qwen3_vl,glm4v,internvl,siglip,gemma4_vision,clip,pixtral,…}.py.
 #include <algorithm>
+#include <cmath>
 #include <initializer_list>
 #include <string_view>
 
@@ -59,6 +61,45 @@ VisionWeights glm4v(const Value& vision) {
           .whole = out * out + width * out * merge * merge};
 }
 
+// GLM-OCR: blocks as wide inside as told, and a merger like GLM-4V's.
+VisionWeights glm_ocr(const Value& vision) {
+  const double width = number(vision, {"hidden_size"});
+  const double inner = number(vision, {"intermediate_size"});
+  const double out = number(vision, {"out_hidden_size"}, width);
+  const double merge = number(vision, {"spatial_merge_size"}, 2);
+  return {.cut = encoder(vision, inner, 3) + 3 * out * number(vision, {"projection_intermediate_size"}, inner),
+          .whole = out * out + width * out * merge * merge};
+}
+
+// LLaVA and Mistral 3: attention asks for attention's ranks, the MLP for all. What brings patches to the text model's
+// width is whole; Mistral's joins a square of them first.
+VisionWeights llava(const ModelFacts& m, const Value& vision) {
+  const double width = number(vision, {"hidden_size"});
+  const double text = static_cast<double>(m.hidden_size);
+  const double patch = number(vision, {"patch_size"}, 14);
+  const double side = std::floor(number(vision, {"image_size"}) / std::max(1.0, patch));
+  const bool pixtral = vision.find("model_type") != nullptr && *vision.find("model_type") == Value("pixtral");
+  const Value square = m.root("spatial_merge_size");
+  const double merge = square.is_int() ? static_cast<double>(square.as_int()) : 0.0;
+  const Value taken = m.root("vision_feature_layer");
+  const double layers = taken.is_list() ? static_cast<double>(taken.as_list().size()) : 1.0;
+  const double mlp = encoder(vision, inner_width(vision), pixtral ? 3 : 2) - encoder(vision, 0, 0);
+  return {.cut = encoder(vision, 0, 0),
+          .whole = 3 * patch * patch * width + (pixtral ? 0.0 : (side * side + 1) * width) +
+                   merge * merge * width * width + layers * width * text + text * text,
+          .over_all = mlp};
+}
+
+// Qwen2-Audio hears: Whisper's encoder as transformers has it, which nothing cuts, and one matrix to the text's width.
+VisionWeights qwen2_audio(const ModelFacts& m, const Value& audio) {
+  const double width = number(audio, {"d_model"}, 1280);
+  const double inner = number(audio, {"encoder_ffn_dim"}, 5120);
+  const double convolutions = 3 * width * (number(audio, {"num_mel_bins"}, 128) + width);
+  return {.whole = convolutions + number(audio, {"max_source_positions"}, 1500) * width +
+                   number(audio, {"encoder_layers"}, 32) * (4 * width * width + 2 * width * inner) +
+                   width * static_cast<double>(m.hidden_size)};
+}
+
 // Qwen-VL: patches of a square are joined, then brought to the width of the text model by two matrices; one such
 // merger more for every layer that also feeds the text model's first layers.
 VisionWeights qwen_vl(const ModelFacts& m, const Value& vision) {
@@ -69,8 +110,14 @@ VisionWeights qwen_vl(const ModelFacts& m, const Value& vision) {
   const Value* deep = vision.find("deepstack_visual_indexes");
   const double mergers = 1 + (deep != nullptr && deep->is_list() ? static_cast<double>(deep->as_list().size()) : 0.0);
   const bool gated = architecture_starts_with(m, {"Qwen2_5_VL"});
-  return {.cut = encoder(vision, inner_width(vision), gated ? 3 : 2) + mergers * (joined * joined + joined * out),
-          .whole = number(vision, {"num_position_embeddings"}) * width};
+  const double attention = encoder(vision, 0, 0);
+  const double rest =
+      encoder(vision, inner_width(vision), gated ? 3 : 2) - attention + mergers * (joined * joined + joined * out);
+  // The first of them asks for attention's ranks in its attention alone.
+  const bool first = architecture_starts_with(m, {"Qwen2VL"});
+  return {.cut = attention + (first ? 0.0 : rest),
+          .whole = number(vision, {"num_position_embeddings"}) * width,
+          .over_all = first ? rest : 0.0};
 }
 
 // Voxtral hears: Whisper's encoder behind two convolutions, and four of its frames brought to the text model's width.
@@ -120,6 +167,10 @@ VisionWeights vision_weights(const ModelFacts& model) {
       audio.is_dict() && architecture_starts_with(model, {"VoxtralFor"})) {
     return voxtral(model, audio);
   }
+  if (const Value audio = model.root("audio_config");
+      audio.is_dict() && architecture_starts_with(model, {"Qwen2Audio"})) {
+    return qwen2_audio(model, audio);
+  }
   if (const Value thinker = model.root("thinker_config");
       thinker.is_dict() && architecture_starts_with(model, {"Qwen3OmniMoe"})) {
     return qwen3_omni(model, thinker);
@@ -134,6 +185,8 @@ VisionWeights vision_weights(const ModelFacts& model) {
   const double text = static_cast<double>(model.hidden_size);
   const double width = number(vision, {"hidden_size", "embed_dim"});
   if (architecture_starts_with(model, {"Glm4v"})) return glm4v(vision);
+  if (architecture_starts_with(model, {"GlmOcr"})) return glm_ocr(vision);
+  if (architecture_starts_with(model, {"LlavaForConditional", "Mistral3For"})) return llava(model, vision);
   if (architecture_starts_with(model, {"Qwen2VL", "Qwen2_5_VL", "Qwen3VL", "Qwen3_5"})) return qwen_vl(model, vision);
   if (architecture_starts_with(model, {"InternVL"})) return internvl(model, vision);
   if (architecture_starts_with(model, {"Gemma4"})) {
