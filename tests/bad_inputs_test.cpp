@@ -83,6 +83,11 @@ TEST(BadInputs, MoreSettingsThanAModelHasAreNone) {
     return text + rest + "}";
   };
   const auto absurd = [](const std::string& text) { return facts::absurd_part(*Value::parse_json(text)).has_value(); };
+  // GLM-5-Next's configuration class has it so; what has no latent attention divides by it.
+  EXPECT_FALSE(absurd(R"({"text_config": {"head_dim": 0, "kv_lora_rank": 512}})"));
+  EXPECT_TRUE(absurd(R"({"text_config": {"head_dim": 0, "kv_lora_rank": 0}})"));
+  EXPECT_TRUE(absurd(R"({"text_config": {"head_dim": 0}})"));
+  EXPECT_TRUE(absurd(R"({"head_dim": -1, "kv_lora_rank": 512})"));
   EXPECT_FALSE(absurd(object(512)));
   EXPECT_TRUE(absurd(object(513)));
   EXPECT_FALSE(absurd(R"({"text_config": )" + object(512) + "}"));
