@@ -251,20 +251,29 @@ def instrument(path, values):
     return mutants, rewrite(text, bare, edits, name)
 
 
-def rewrite(text, bare, edits, name):
-    """A table with a site in it is made at the start of the program, not by the compiler."""
-    starts = [e[0] for e in edits]
-    for m in re.finditer(r"\bconstexpr (?!auto k)(?=struct \{|[\w:<>, *]+?[ &*]\w+(?:\[[^\]]*\])? ?(?:=|\{))", bare):
+def constants(bare):
+    """[(start, end, name, what it is when it is made at the start of the program)] of what the compiler makes."""
+    for m in re.finditer(r"\bconstexpr (?!auto k)(?=struct \{|[\w:<>, *]+?[ &*](\w+)(?:\[[^\]]*\])? ?(?:=|\{))", bare):
         depth, at = 0, m.end()
         while at < len(bare) and (depth or bare[at] != ";"):
             depth += {"{": 1, "}": -1, "(": 1, ")": -1}.get(bare[at], 0)
             at += 1
-        if any(m.start() < s < at for s in starts):
-            edits.append((m.start(), m.start() + len("constexpr"), "const"))
-    for m in re.finditer(r"\bconstexpr (?=[\w:<>,& ]+? \w+\([^;{]*\) \{)", bare):  # a function that is not a constant's any more
-        end = bare.find("\n}", m.end())
-        if any(m.start() < s < end for s in starts):
-            edits.append((m.start(), m.start() + len("constexpr"), "inline"))
+        yield m.start(), at, m.group(1), "const"
+    for m in re.finditer(r"\bconstexpr (?=[\w:<>,& ]+? (\w+)\([^;{]*\) \{)", bare):
+        yield m.start(), bare.find("\n}", m.end()), m.group(1), "inline"
+
+
+def rewrite(text, bare, edits, name):
+    """A table with a site in it is made at the start of the program, not by the compiler, and so is what names one."""
+    starts = [e[0] for e in edits]
+    left, names = list(constants(bare)), set()
+    while True:
+        made = [c for c in left if any(c[0] < s < c[1] for s in starts) or names & set(re.findall(r"\w+", bare[c[0] : c[1]]))]
+        if not made:
+            break
+        edits += [(start, start + len("constexpr"), how) for start, _, _, how in made]
+        names |= {c[2] for c in made if c[2]}
+        left = [c for c in left if c not in made]
     # What is asserted of a table at compile time holds for the sound program; here the table is none of the compiler's.
     edits += [(m.start(), m.end(), "\n" * m.group().count("\n")) for m in re.finditer(r"^ *static_assert\([^;]*;", bare, flags=re.M)]
     out, at = [f'#include "tests/mutation/mutation.h"\n#line 1 "{name}"\n'], 0
