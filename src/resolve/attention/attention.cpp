@@ -53,7 +53,8 @@ void disable_graphs_for_torch_backends(Resolution& r) {
     r.set(kSource, Field::disable_cuda_graph, true);
   }
   if (flex) {
-    r.require(r.none(Field::speculative_algorithm), function, "flex_attention cannot run speculative decoding");
+    r.require(RF::kOther, r.none(Field::speculative_algorithm), function,
+              "flex_attention cannot run speculative decoding");
   }
 }
 
@@ -179,7 +180,7 @@ void handle_multi_item_scoring(Resolution& r) {
     r.change(source, Field::chunked_prefill_size, -1);
   }
   const AttentionBackends backends = attention_backends(r);
-  r.require(is_text(backends.prefill, "flashinfer") && is_text(backends.decode, "flashinfer"), function,
+  r.require(RF::kOther, is_text(backends.prefill, "flashinfer") && is_text(backends.decode, "flashinfer"), function,
             "--enable-mis needs --attention-backend flashinfer for its attention mask");
 }
 

@@ -55,7 +55,8 @@ void constrain_in_one_handler(Resolution& r) {
     if (names(r, backend, Phases::kDecode)) refuse_backend(r, kHandler, backend);
   }
   if (names(r, "cutedsl_mla", Phases::kAny)) {
-    r.require(!r.is(Field::prefill_attention_backend, "cutedsl_mla"), kHandler, "cutedsl_mla has no prefill");
+    r.require(RF::kOther, !r.is(Field::prefill_attention_backend, "cutedsl_mla"), kHandler,
+              "cutedsl_mla has no prefill");
     refuse_backend(r, kHandler, "cutedsl_mla");
   }
   if (!names(r, "trtllm_mha", Phases::kAny)) return;
@@ -109,7 +110,8 @@ void constrain_in_passes(Resolution& r) {
   }
   if (names(r, "cutedsl_mla", Phases::kAny)) {
     const std::string_view function = "_cutedsl_prefill_backend_fill";
-    r.require(!r.is(Field::prefill_attention_backend, "cutedsl_mla"), function, "cutedsl_mla has no prefill");
+    r.require(RF::kOther, !r.is(Field::prefill_attention_backend, "cutedsl_mla"), function,
+              "cutedsl_mla has no prefill");
     refuse_backend(r, function, "cutedsl_mla");
   }
   if (attention_backends(r).uses("trtllm_mha")) {

@@ -25,7 +25,7 @@ void resolve_kv_cache_dtype(Resolution& r) {
     dtype = "fp8_e4m3";
     r.warn(kPass, "the KV cache of DeepSeek V4 is fp8_e4m3");
   }
-  r.require(is_text(dtype, "fp8_e4m3") || is_text(dtype, "bfloat16"), kPass,
+  r.require(RF::kOther, is_text(dtype, "fp8_e4m3") || is_text(dtype, "bfloat16"), kPass,
             "the KV cache of DeepSeek V4 is fp8_e4m3 or bfloat16");
   if (dtype != r[Field::kv_cache_dtype]) r.declare(kPass, {{Field::kv_cache_dtype, dtype}});
 }
@@ -40,9 +40,9 @@ void check_drafting(Resolution& r) {
   if (r.none(Field::speculative_algorithm)) return;
   const bool known = r.is(Field::speculative_algorithm, "EAGLE") ||
                      (r.since(v0_5(16)) && r.is(Field::speculative_algorithm, "DSPARK"));
-  r.require(known, kDefaults, "DeepSeek V4 drafts with EAGLE (or, later, DSPARK) only");
+  r.require(RF::kOther, known, kDefaults, "DeepSeek V4 drafts with EAGLE (or, later, DSPARK) only");
   if (r.is(Field::speculative_algorithm, "EAGLE")) {
-    r.require(r[Field::speculative_eagle_topk] == Value(1), kDefaults,
+    r.require(RF::kOther, r[Field::speculative_eagle_topk] == Value(1), kDefaults,
               "DeepSeek V4 drafts with --speculative-eagle-topk 1 only");
   }
 }
@@ -56,7 +56,8 @@ void assign_defaults(Resolution& r) {
     r.set(kDefaults, Field::kv_cache_dtype, "fp8_e4m3");
     r.warn(kDefaults, "the KV cache of DeepSeek V4 is fp8_e4m3");
   }
-  r.require(r.is(Field::kv_cache_dtype, "fp8_e4m3") || (later && r.is(Field::kv_cache_dtype, "bfloat16")), kDefaults,
+  r.require(RF::kOther, r.is(Field::kv_cache_dtype, "fp8_e4m3") || (later && r.is(Field::kv_cache_dtype, "bfloat16")),
+            kDefaults,
             "this release does not keep DeepSeek V4's KV cache in the given type; fp8_e4m3 is its own choice");
   if (later) default_request_limit(r);
   check_drafting(r);
@@ -108,8 +109,9 @@ void assign_context_parallelism(Resolution& r) {
   r.set(kContext, Field::moe_dense_tp_size, 1);
   r.set(kContext, Field::attn_cp_size,
         operators::floor_div(r, kContext, r.integer(Field::tp_size), r.integer(Field::dp_size)));
-  r.require(r[Field::dp_size] == Value(1), kContext, "round-robin-split needs --dp-size 1");
-  r.require(r.integer(Field::tp_size) <= 8, kContext, "prefill context parallelism needs one machine (--tp-size 8)");
+  r.require(RF::kOther, r[Field::dp_size] == Value(1), kContext, "round-robin-split needs --dp-size 1");
+  r.require(RF::kOther, r.integer(Field::tp_size) <= 8, kContext,
+            "prefill context parallelism needs one machine (--tp-size 8)");
   check_exchange(r);
   if (r.since(v0_5(15))) turn_sparse_prefill_off(r);
   r.warn(kContext, "context parallelism of DeepSeek V4 is on");
@@ -166,7 +168,7 @@ void apply_deepseek_v4_defaults(Resolution& r) {
   resolve_kv_cache_dtype(r);
   if (r.since(v0_5(23)) && r.is(Field::dsv4_attn_backend, "auto"))
     r.declare(kDefaults, {{Field::dsv4_attn_backend, "flashmla"}});
-  r.require(!r.one_of(Field::dsv4_attn_backend, {"flashmla_mega", "trtllm"}), kDefaults,
+  r.require(RF::kOther, !r.one_of(Field::dsv4_attn_backend, {"flashmla_mega", "trtllm"}), kDefaults,
             "--dsv4-attn-backend flashmla_mega and trtllm need an NVIDIA SM100 device");
   default_request_limit(r);
   check_drafting(r);
@@ -197,8 +199,10 @@ void validate_deepseek_v4_cp(Resolution& r) {
   r.declare(kContext, {{Field::moe_dense_tp_size, 1}});
   r.declare(kContext,
             {{Field::attn_cp_size, operators::floor_div(r, kContext, r.integer(Field::tp_size), attn_dp_size)}});
-  r.require(attn_dp_size == 1, kContext, "interleaved context parallelism needs one attention data-parallel group");
-  r.require(r.integer(Field::tp_size) <= 8, kContext, "prefill context parallelism needs one machine (--tp-size 8)");
+  r.require(RF::kOther, attn_dp_size == 1, kContext,
+            "interleaved context parallelism needs one attention data-parallel group");
+  r.require(RF::kOther, r.integer(Field::tp_size) <= 8, kContext,
+            "prefill context parallelism needs one machine (--tp-size 8)");
   check_exchange(r);
   if (!is_v41(r)) turn_sparse_prefill_off(r);
   r.warn(kContext, "context parallelism of DeepSeek V4 is on");

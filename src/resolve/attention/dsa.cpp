@@ -101,9 +101,9 @@ void check_cache_layer_split(Resolution& r) {
     if (r.is(Field::nsa_prefill_cp_mode, "in-seq-split")) {
       r.warn(step, "in-seq-split sets --moe-dense-tp-size 1, --moe-a2a-backend deepep and --ep-size to --tp-size");
     } else {
-      r.require(r[Field::dp_size] == Value(1), step, "round-robin-split needs --dp-size 1");
+      r.require(RF::kOther, r[Field::dp_size] == Value(1), step, "round-robin-split needs --dp-size 1");
     }
-    r.require(r[Field::tp_size] == Value(8), step, "prefill context parallelism needs --tp-size 8");
+    r.require(RF::kOther, r[Field::tp_size] == Value(8), step, "prefill context parallelism needs --tp-size 8");
     r.warn(step, "prefill context parallelism of sparse attention is on");
   } else if (r.integer(Field::dp_size) < r.integer(Field::tp_size)) {
     r.warn(step, "attention weights of this model are spread over the ranks of --tp-size");
@@ -132,7 +132,7 @@ void adjust_for_sparse_attention(Resolution& r, const ModelFacts& model) {
                            : r.since(v0_5(13)) ? Field::enable_dsa_prefill_context_parallel
                                                : Field::enable_nsa_prefill_context_parallel;
   if (r.on(prefill_cp)) {
-    r.require(!r.is(Field::disaggregation_mode, "decode"), kStep,
+    r.require(RF::kOther, !r.is(Field::disaggregation_mode, "decode"), kStep,
               "prefill context parallelism has no use on a decode server of a disaggregated deployment");
   }
   if (r.since(v0_5(15))) check_cache_layer_split(r);

@@ -81,26 +81,27 @@ std::int64_t state_chunk(Resolution& r) {
   const Value given = r.model().root("mamba_chunk_size");
   const std::int64_t chunk = given.is_int() ? given.as_int() : 64;
   const std::int64_t page = r.integer(Field::page_size);
-  r.require(operators::modulo(r, std::string(kFunction), std::max(chunk, page), std::min(chunk, page)) == 0, kFunction,
-            "neither --page-size nor the model's chunk of states is a multiple of the other");
+  r.require(RF::kOther, operators::modulo(r, std::string(kFunction), std::max(chunk, page), std::min(chunk, page)) == 0,
+            kFunction, "neither --page-size nor the model's chunk of states is a multiple of the other");
   return std::max(chunk, page);
 }
 
 void validate_extra_buffer(Resolution& r) {
   constexpr std::string_view kFunction = "validate_mamba_extra_buffer";
-  r.require(has_extra_buffer(r, kFunction), kFunction,
-            "--mamba-radix-cache-strategy extra_buffer does not work here; use no_buffer", RF::kHybridCache);
-  r.require(r.since(v0_5(18)), kFunction,
-            "the extra state buffer of hybrid models needs another device; no_buffer does without it",
-            RF::kHybridCache);
-  r.require(!r.is(Field::mamba_radix_cache_strategy, "extra_buffer_lazy") || r.is(Field::disaggregation_mode, "null"),
-            kFunction, "extra_buffer_lazy does not go with --disaggregation-mode; use extra_buffer", RF::kHybridCache);
+  r.require(RF::kHybridCache, has_extra_buffer(r, kFunction), kFunction,
+            "--mamba-radix-cache-strategy extra_buffer does not work here; use no_buffer");
+  r.require(RF::kHybridCache, r.since(v0_5(18)), kFunction,
+            "the extra state buffer of hybrid models needs another device; no_buffer does without it");
+  r.require(RF::kHybridCache,
+            !r.is(Field::mamba_radix_cache_strategy, "extra_buffer_lazy") || r.is(Field::disaggregation_mode, "null"),
+            kFunction, "extra_buffer_lazy does not go with --disaggregation-mode; use extra_buffer");
   const std::int64_t interval = r.integer(Field::mamba_track_interval);
-  r.require(r.none(Field::speculative_num_draft_tokens) || interval >= r.integer(Field::speculative_num_draft_tokens),
-            kFunction, "--mamba-track-interval is below --speculative-num-draft-tokens", RF::kHybridCache);
+  r.require(RF::kHybridCache,
+            r.none(Field::speculative_num_draft_tokens) || interval >= r.integer(Field::speculative_num_draft_tokens),
+            kFunction, "--mamba-track-interval is below --speculative-num-draft-tokens");
   if (r.none(Field::page_size)) return;
-  r.require(operators::modulo(r, std::string(kFunction), interval, r.integer(Field::page_size)) == 0, kFunction,
-            "--mamba-track-interval is not a multiple of --page-size", RF::kHybridCache);
+  r.require(RF::kHybridCache, operators::modulo(r, std::string(kFunction), interval, r.integer(Field::page_size)) == 0,
+            kFunction, "--mamba-track-interval is not a multiple of --page-size");
   const std::int64_t chunk = state_chunk(r);
   const Value& prefill = r[Field::chunked_prefill_size];
   if (prefill.is_int() && prefill.as_int() > 0 && prefill.as_int() < chunk) {
@@ -109,13 +110,12 @@ void validate_extra_buffer(Resolution& r) {
 }
 
 void validate_no_buffer(Resolution& r, std::string_view function = "validate_mamba_no_buffer") {
-  r.require(r.none(Field::page_size) || r[Field::page_size] == Value(1), function,
-            "the radix cache of this model (no_buffer) needs --page-size 1; --disable-radix-cache frees it",
-            RF::kHybridCache);
-  r.require(r.on(Field::disable_overlap_schedule), function,
-            "the radix cache of this model (no_buffer) needs --disable-overlap-schedule", RF::kHybridCache);
-  r.require(!r.is(Field::attention_backend, "trtllm_mha"), function,
-            "the radix cache of this model (no_buffer) does not go with trtllm_mha", RF::kHybridCache);
+  r.require(RF::kHybridCache, r.none(Field::page_size) || r[Field::page_size] == Value(1), function,
+            "the radix cache of this model (no_buffer) needs --page-size 1; --disable-radix-cache frees it");
+  r.require(RF::kHybridCache, r.on(Field::disable_overlap_schedule), function,
+            "the radix cache of this model (no_buffer) needs --disable-overlap-schedule");
+  r.require(RF::kHybridCache, !r.is(Field::attention_backend, "trtllm_mha"), function,
+            "the radix cache of this model (no_buffer) does not go with trtllm_mha");
 }
 
 }  // namespace
@@ -177,8 +177,8 @@ void assign_mamba_radix_cache(Resolution& r, MambaSupport support) {
     return;
   }
   const bool extra_buffer = r.one_of(Field::mamba_scheduler_strategy, {"extra_buffer", "extra_buffer_lazy"});
-  r.require(support.extra_buffer || !extra_buffer, kFunction,
-            "--mamba-scheduler-strategy extra_buffer does not work with this architecture", RF::kHybridCache);
+  r.require(RF::kHybridCache, support.extra_buffer || !extra_buffer, kFunction,
+            "--mamba-scheduler-strategy extra_buffer does not work with this architecture");
   if (extra_buffer) {
     if (r.on(Field::disable_radix_cache)) {
       r.refuse(RF::kOther, "ValueError", std::string(kFunction),

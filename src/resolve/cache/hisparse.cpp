@@ -81,9 +81,9 @@ void validate_hisparse(Resolution& r) {
   if (!r.on(Field::enable_hisparse)) return;
   const ModelFacts& model = r.model();
   const bool v4 = is_deepseek_v4(model, r.release());
-  r.require(is_deepseek_dsa(model, r.release()) || v4 || is_minimax_sparse(r, model), kFunction,
+  r.require(RF::kOther, is_deepseek_dsa(model, r.release()) || v4 || is_minimax_sparse(r, model), kFunction,
             "--enable-hisparse needs a model with a token indexer (DeepSeek V3.2, GLM-5 and the like); drop it.");
-  r.require(r.on(Field::disable_radix_cache), kFunction, "--enable-hisparse needs --disable-radix-cache.");
+  r.require(RF::kOther, r.on(Field::disable_radix_cache), kFunction, "--enable-hisparse needs --disable-radix-cache.");
   if (r.before(v0_5(12))) return check_first_form(r);
   check_features(r);
   // DeepSeek V4 pairs types and backends elsewhere; since 0.5.14 upstream leaves early for it on ROCm alone.

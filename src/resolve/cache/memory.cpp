@@ -116,7 +116,7 @@ void default_decode_graph(Resolution& r, GraphPhase& decode, const Capacity& cap
     r.declare(kSource, {{Field::torch_compile_max_bs, most.truthy() ? most : decode.get("max_bs")}});
     decode.set("bs", cpu_graph_sizes(r));
   }
-  r.require(operators::number(r, function, r[Field::torch_compile_max_bs]) > 0, function,
+  r.require(RF::kOther, operators::number(r, function, r[Field::torch_compile_max_bs]) > 0, function,
             "graph batch sizes must be positive");
   decode.set("max_bs", r[Field::torch_compile_max_bs]);
 }

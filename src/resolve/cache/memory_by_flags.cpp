@@ -28,7 +28,7 @@ void default_decode_graph_flags(Resolution& r) {
     }
     r.set(kSource, Field::cuda_graph_bs, cpu_graph_sizes(r));
   }
-  r.require(r.integer(Field::torch_compile_max_bs) > 0, kSource, "graph batch sizes must be positive");
+  r.require(RF::kOther, r.integer(Field::torch_compile_max_bs) > 0, kSource, "graph batch sizes must be positive");
   r.set(kSource, Field::cuda_graph_max_bs, r[Field::torch_compile_max_bs]);
 }
 

@@ -116,7 +116,7 @@ void Resolution::refuse(RF rule, std::string_view exception, std::string_view fu
   refuse(rule, exception, function, std::string(message));
 }
 
-void Resolution::require(bool condition, std::string_view function, std::string_view message, RF rule) {
+void Resolution::require(RF rule, bool condition, std::string_view function, std::string_view message) {
   if (!condition) refuse(rule, "AssertionError", function, std::string(message));
 }
 

@@ -104,8 +104,8 @@ class Resolution {
   [[noreturn]] void refuse(RF rule, std::string_view exception, std::string_view function, std::string message,
                            std::vector<Remedy> remedies = {});
   [[noreturn]] void refuse(RF rule, std::string_view exception, std::string_view function, const char* message);
-  // assert condition
-  void require(bool condition, std::string_view function, std::string_view message, RF rule = RF::kOther);
+  // assert condition. Every refusal says its rule, RF::kOther where the message tells all that is to be told.
+  void require(RF rule, bool condition, std::string_view function, std::string_view message);
 
   // The target model as SGLang's get_model_config() / model_config_of() sees it; built once, at first use, with
   // the fields' values at that moment. Its warnings go to the log; its exceptions refuse.
@@ -143,6 +143,14 @@ class Resolution {
   mutable std::size_t reads_ = 0;
   std::int64_t rank_;
   std::map<std::string, Value, std::less<>> attributes_;
+};
+
+// How a function of upstream's raises ValueError: refuse(r, rule, why).
+struct ValueErrorOf {
+  std::string_view function;
+  [[noreturn]] void operator()(Resolution& r, RF rule, std::string why) const {
+    r.refuse(rule, "ValueError", function, std::move(why));
+  }
 };
 
 using Step = void (*)(Resolution&);

@@ -25,26 +25,27 @@ namespace {
 constexpr auto kCheck = "check_server_args";
 
 void check_sizes(Resolution& r) {
-  const auto require = [&](bool condition, std::string_view message, RF rule = RF::kOther) {
-    r.require(condition, kCheck, message, rule);
+  const auto require = [&](RF rule, bool condition, std::string_view message) {
+    r.require(rule, condition, kCheck, message);
   };
   if (!r.is(Field::ep_join_mode, "scale")) {
     const std::int64_t nodes = r.integer(Field::nnodes);
     if (nodes == 0) r.refuse(RF::kOther, "ZeroDivisionError", kCheck, "--nnodes is 0; it has to be 1 or more.");
-    require(!integer::modulo(integer::times(r[Field::tp_size], r[Field::pp_size]), r[Field::nnodes]).truthy(),
-            "--tp-size times --pp-size has to be a multiple of --nnodes.", RF::kRanksOverNodes);
+    require(RF::kRanksOverNodes,
+            !integer::modulo(integer::times(r[Field::tp_size], r[Field::pp_size]), r[Field::nnodes]).truthy(),
+            "--tp-size times --pp-size has to be a multiple of --nnodes.");
   }
-  require(r.none(Field::pp_max_micro_batch_size) || r.integer(Field::pp_max_micro_batch_size) >= 1,
+  require(RF::kOther, r.none(Field::pp_max_micro_batch_size) || r.integer(Field::pp_max_micro_batch_size) >= 1,
           "--pp-max-micro-batch-size has to be 1 or more.");
   const bool unpadded = r.since(v0_5(12)) && r.on(Field::disable_cuda_graph_padding);
-  require(!(unpadded && r.on(Field::enable_torch_compile)),
+  require(RF::kOther, !(unpadded && r.on(Field::enable_torch_compile)),
           "--disable-cuda-graph-padding would have --enable-torch-compile compile every batch size; drop one of them.");
 }
 
 // Speculation under pipeline parallelism: known for 0.5.23.
 void check_pipeline_speculation(Resolution& r) {
   const auto require = [&](bool condition, std::string_view message) {
-    r.require(condition, "check_pipeline_parallel_compat", message, RF::kPipelineSchedule);
+    r.require(RF::kPipelineSchedule, condition, "check_pipeline_parallel_compat", message);
   };
   if (r.none(Field::speculative_algorithm)) return;
   const bool gated = r.env_bool("SGLANG_ENABLE_PP_SPEC", false);
@@ -70,21 +71,22 @@ void check_pipeline_parallelism(Resolution& r) {
   if (r.integer(Field::pp_size) <= 1) return;
   constexpr auto kOverlap = "--pp-size above 1 needs --disable-overlap-schedule.";
   if (r.before(v0_5(21))) {
-    r.require(r.on(Field::disable_overlap_schedule) && r.none(Field::speculative_algorithm), kCheck,
-              "--pp-size above 1 works without overlap schedule and without speculative decoding.",
-              RF::kPipelineSchedule);
-    r.require(r.before(v0_5(18)) || r.none(Field::min_free_slots_delay), kCheck,
+    r.require(RF::kPipelineSchedule, r.on(Field::disable_overlap_schedule) && r.none(Field::speculative_algorithm),
+              kCheck, "--pp-size above 1 works without overlap schedule and without speculative decoding.");
+    r.require(RF::kOther, r.before(v0_5(18)) || r.none(Field::min_free_slots_delay), kCheck,
               "--min-free-slots-delay may wait for ever under --pp-size; drop it.");
     return;
   }
-  r.require(r.on(Field::disable_overlap_schedule), "check_pipeline_parallel_compat", kOverlap, RF::kPipelineSchedule);
+  r.require(RF::kPipelineSchedule, r.on(Field::disable_overlap_schedule), "check_pipeline_parallel_compat", kOverlap);
   check_pipeline_speculation(r);
-  r.require(r.none(Field::min_free_slots_delay), "check_pipeline_parallel_compat",
+  r.require(RF::kOther, r.none(Field::min_free_slots_delay), "check_pipeline_parallel_compat",
             "--min-free-slots-delay may wait for ever under --pp-size; drop it.");
 }
 
 void check_placement(Resolution& r) {
-  const auto require = [&](bool condition, std::string_view message) { r.require(condition, kCheck, message); };
+  const auto require = [&](bool condition, std::string_view message) {
+    r.require(RF::kOther, condition, kCheck, message);
+  };
   const bool replicas_allowed = r.before(v0_5(22)) && r.on(Field::enable_dp_attention);
   require(!(r.integer(Field::dp_size) > 1 && r.integer(Field::nnodes) != 1 && !replicas_allowed),
           "--dp-size replicas stay on one node; use attention data parallelism across nodes.");
@@ -106,7 +108,7 @@ void check_served_name(Resolution& r) {
     r.refuse(RF::kOther, "TypeError", kCheck, "The model has no served name; give --served-model-name.");
   }
   const std::string name = r.text(Field::served_model_name);
-  r.require(is_object_store_uri(name) || name.find(':') == std::string::npos, kCheck,
+  r.require(RF::kOther, is_object_store_uri(name) || name.find(':') == std::string::npos, kCheck,
             "--served-model-name holds a colon, which separates model and LoRA adapter in requests; rename it.");
 }
 
@@ -114,7 +116,7 @@ void check_mixed_chunk(Resolution& r) {
   if (r.none(Field::speculative_algorithm) || !r.on(Field::enable_mixed_chunk)) return;
   const bool supported =
       r.since(v0_5(19)) && r.one_of(Field::speculative_algorithm, {"EAGLE", "EAGLE3", "DFLASH", "DSPARK", "NEXTN"});
-  r.require(supported, kCheck,
+  r.require(RF::kOther, supported, kCheck,
             fmt::format("--enable-mixed-chunk does not work with {} speculation; drop one of them.",
                         r.text(Field::speculative_algorithm)));
 }
@@ -133,21 +135,24 @@ void check_chunked_prefill(Resolution& r) {
     const std::int64_t page = require_integer(r, Field::page_size);
     if (page == 0) r.refuse(RF::kOther, "ZeroDivisionError", kCheck, "--page-size is 0; it has to be 1 or more.");
     const Value& tokens = r[Field::chunked_prefill_size];
-    r.require(!integer::modulo(tokens, r[Field::page_size]).truthy(), kCheck,
-              fmt::format("--chunked-prefill-size {} is no multiple of --page-size {}.", tokens.repr(), page),
-              RF::kChunkInPages);
+    r.require(RF::kChunkInPages, !integer::modulo(tokens, r[Field::page_size]).truthy(), kCheck,
+              fmt::format("--chunked-prefill-size {} is no multiple of --page-size {}.", tokens.repr(), page));
   }
   if (!r.on(Field::enable_pdmux)) return;
-  r.require(r.integer(Field::pp_size) == 1, kCheck, "--enable-pdmux works without pipeline parallelism.");
-  r.require(chunk == -1, kCheck, "--enable-pdmux works without chunked prefill; use --chunked-prefill-size -1.");
-  r.require(r.is(Field::disaggregation_mode, "null"), kCheck, "--enable-pdmux works without --disaggregation-mode.");
-  r.require(r.on(Field::disable_overlap_schedule), kCheck, "--enable-pdmux needs --disable-overlap-schedule.");
+  r.require(RF::kOther, r.integer(Field::pp_size) == 1, kCheck, "--enable-pdmux works without pipeline parallelism.");
+  r.require(RF::kOther, chunk == -1, kCheck,
+            "--enable-pdmux works without chunked prefill; use --chunked-prefill-size -1.");
+  r.require(RF::kOther, r.is(Field::disaggregation_mode, "null"), kCheck,
+            "--enable-pdmux works without --disaggregation-mode.");
+  r.require(RF::kOther, r.on(Field::disable_overlap_schedule), kCheck,
+            "--enable-pdmux needs --disable-overlap-schedule.");
   r.warn(kCheck, "--enable-pdmux is slow with torch after 2.6, which this release brings.");
 }
 
 void check_workers_and_buckets(Resolution& r) {
   const auto require = [&](Field field, std::int64_t least, std::string_view option) {
-    r.require(r.none(field) || r.integer(field) >= least, kCheck, fmt::format("{} is {} or more.", option, least));
+    r.require(RF::kOther, r.none(field) || r.integer(field) >= least, kCheck,
+              fmt::format("{} is {} or more.", option, least));
   };
   require(Field::tokenizer_worker_num, 1, "--tokenizer-worker-num");
   require(Field::detokenizer_worker_num, 1, "--detokenizer-worker-num");
@@ -159,7 +164,7 @@ void check_workers_and_buckets(Resolution& r) {
 
 void check_priorities(Resolution& r) {
   if (r.on(Field::enable_priority_scheduling)) {
-    r.require(r.one_of(Field::schedule_policy, {"fcfs", "lof"}), kCheck,
+    r.require(RF::kOther, r.one_of(Field::schedule_policy, {"fcfs", "lof"}), kCheck,
               fmt::format("--enable-priority-scheduling works with --schedule-policy fcfs and lof, not with {}.",
                           r.text(Field::schedule_policy)));
     if (r.none(Field::default_priority_value)) {
@@ -177,9 +182,10 @@ void check_priorities(Resolution& r) {
 
 void check_loading_and_metrics(Resolution& r) {
   const auto refuse = [&](std::string message) { r.refuse(RF::kOther, "ValueError", kCheck, std::move(message)); };
-  r.require(r.number(Field::schedule_conservativeness) >= 0, kCheck,
+  r.require(RF::kOther, r.number(Field::schedule_conservativeness) >= 0, kCheck,
             "--schedule-conservativeness must not be negative.");
-  r.require(!r.is(Field::model_impl, "mindspore"), kCheck, "--model-impl mindspore runs on Ascend devices only.");
+  r.require(RF::kOther, !r.is(Field::model_impl, "mindspore"), kCheck,
+            "--model-impl mindspore runs on Ascend devices only.");
   if (r.is(Field::load_format, "instanttensor") && !r.is(Field::device, "cuda")) {
     refuse("--load-format instanttensor loads to CUDA and ROCm devices only; use auto.");
   }

@@ -241,7 +241,7 @@ void finalize_cuda_graph_prefill_max_context(Resolution& r) {
   if (requested.is_none()) return;
   const std::string_view function = "_resolve_max_context_size";
   const Value& page = r[Field::page_size];
-  r.require(!page.is_none() && page.as_int() > 0, "finalize_cuda_graph_prefill_max_context",
+  r.require(RF::kOther, !page.is_none() && page.as_int() > 0, "finalize_cuda_graph_prefill_max_context",
             "the page size is not positive");
   const std::int64_t context_len = r.model().context_len;
   if (operators::number(r, function, requested) <= 0) {

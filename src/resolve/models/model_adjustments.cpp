@@ -51,20 +51,22 @@ void adjust_deepseek_family(Resolution& r, const ModelFacts& model) {
 void check_gpt_oss(Resolution& r) {
   const AttentionBackends backends = attention_backends(r);
   for (const Value& backend : {backends.prefill, backends.decode}) {
-    r.require(backend.is_string() &&
+    r.require(RF::kOther,
+              backend.is_string() &&
                   contains({"triton", "trtllm_mha", "fa3", "fa4", "ascend", "intel_amx", "intel_xpu", "aiter"},
                            backend.as_string()),
               kStep, "gpt-oss does not run on this attention backend; on XPU use intel_xpu or triton");
   }
   if (r.is(Field::moe_runner_backend, "triton_kernel")) {
-    r.require(r[Field::ep_size] == Value(1), kStep, "--moe-runner-backend triton_kernel needs --ep-size 1");
+    r.require(RF::kOther, r[Field::ep_size] == Value(1), kStep, "--moe-runner-backend triton_kernel needs --ep-size 1");
   }
 }
 
 void check_gemma4(Resolution& r) {
   const AttentionBackends backends = attention_backends(r);
   for (const Value& backend : {backends.prefill, backends.decode}) {
-    r.require(backend.is_string() &&
+    r.require(RF::kOther,
+              backend.is_string() &&
                   contains({"trtllm_mha", "triton", "fa4", "ascend", "intel_xpu", "intel_amx", "aiter"},
                            backend.as_string()) &&
                   (r.since(v0_5(18)) || !is_text(backend, "intel_amx")) &&
@@ -87,7 +89,7 @@ void check_mimo_v2(Resolution& r, const ModelFacts& model) {
 
 void check_exaone(Resolution& r, const ModelFacts& model) {
   if (!exaone_uses_sliding_window(r, model, kStep)) return;
-  r.require(r.one_of(Field::attention_backend, {"fa3", "triton", "trtllm_mha"}), kStep,
+  r.require(RF::kOther, r.one_of(Field::attention_backend, {"fa3", "triton", "trtllm_mha"}), kStep,
             "EXAONE with a sliding window does not run on this backend; on XPU it needs --attention-backend triton");
 }
 
@@ -108,7 +110,8 @@ void check_architecture(Resolution& r, const ModelFacts& model, const std::strin
   } else if (arch == "MiMoV2ForCausalLM") {
     check_mimo_v2(r, model);
   } else if (contains({"Llama4ForConditionalGeneration", "Llama4ForCausalLM"}, arch) && !r.is(Field::device, "cpu")) {
-    r.require(r.one_of(Field::attention_backend, {"fa3", "aiter", "triton", "ascend", "trtllm_mha", "intel_xpu"}),
+    r.require(RF::kOther,
+              r.one_of(Field::attention_backend, {"fa3", "aiter", "triton", "ascend", "trtllm_mha", "intel_xpu"}),
               kStep, "Llama 4 does not run on this attention backend; on XPU use intel_xpu or triton");
   } else if (contains({"Gemma4ForConditionalGeneration", "Gemma4ForCausalLM", "Gemma4UnifiedForConditionalGeneration"},
                       arch)) {
@@ -117,12 +120,12 @@ void check_architecture(Resolution& r, const ModelFacts& model, const std::strin
              (r.since(v0_5(22)) && arch == "ExaoneMoeForCausalLM")) {
     check_exaone(r, model);
   } else if (arch == "Olmo2ForCausalLM") {
-    r.require(!r.is(Field::attention_backend, "flashinfer"), kStep, "OLMo 2 and 3 run badly on flashinfer");
+    r.require(RF::kOther, !r.is(Field::attention_backend, "flashinfer"), kStep, "OLMo 2 and 3 run badly on flashinfer");
   } else if (r.before(v0_5(19)) && contains({"NemotronHForCausalLM", "NemotronHPuzzleForCausalLM"}, arch)) {
-    r.require(!r.is(Field::attention_backend, "triton"), kStep,
+    r.require(RF::kOther, !r.is(Field::attention_backend, "triton"), kStep,
               "Nemotron-H does not run on triton: its first layer may have no attention");
   } else if (arch == "Lfm2ForCausalLM" || (r.since(v0_5(17)) && arch == "Lfm2MoeForCausalLM")) {
-    r.require(!r.is(Field::attention_backend, "triton"), kStep,
+    r.require(RF::kOther, !r.is(Field::attention_backend, "triton"), kStep,
               "LFM2 does not run on triton: its first layer may have no attention");
   }
 }

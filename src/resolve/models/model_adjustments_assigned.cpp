@@ -44,7 +44,8 @@ void adjust_gpt_oss(Resolution& r, const ModelFacts& model) {
   require_gpt_oss_dtype(r, kStep);
   const AttentionBackends backends = attention_backends(r);
   for (const Value& backend : {backends.prefill, backends.decode}) {
-    r.require(backend.is_string() &&
+    r.require(RF::kOther,
+              backend.is_string() &&
                   contains({"triton", "trtllm_mha", "fa3", "fa4", "ascend", "intel_amx", "intel_xpu", "aiter"},
                            backend.as_string()) &&
                   (r.since(v0_5(13)) || !is_text(backend, "intel_amx")),
@@ -54,7 +55,7 @@ void adjust_gpt_oss(Resolution& r, const ModelFacts& model) {
   const Value* method = quantization.find("quant_method");
   if (method != nullptr && is_text(*method, "mxfp4")) r.set(kStep, Field::dtype, "bfloat16");
   if (r.is(Field::moe_runner_backend, "triton_kernel")) {
-    r.require(r[Field::ep_size] == Value(1), kStep, "--moe-runner-backend triton_kernel needs --ep-size 1");
+    r.require(RF::kOther, r[Field::ep_size] == Value(1), kStep, "--moe-runner-backend triton_kernel needs --ep-size 1");
   }
 }
 
@@ -97,7 +98,8 @@ void adjust_llama4(Resolution& r) {
     r.set(kStep, Field::attention_backend, backend);
     r.warn(kStep, std::string("Llama 4 attends with ") + backend + " by default");
   }
-  r.require(r.one_of(Field::attention_backend, {"fa3", "aiter", "triton", "ascend", "trtllm_mha", "intel_xpu"}), kStep,
+  r.require(RF::kOther,
+            r.one_of(Field::attention_backend, {"fa3", "aiter", "triton", "ascend", "trtllm_mha", "intel_xpu"}), kStep,
             "Llama 4 does not run on this attention backend; on XPU use intel_xpu or triton");
 }
 
@@ -109,28 +111,28 @@ void adjust_gemma4(Resolution& r) {
   if (r.none(Field::attention_backend)) r.set(kStep, Field::attention_backend, "triton");
   const AttentionBackends backends = attention_backends(r);
   for (const Value& backend : {backends.prefill, backends.decode}) {
-    r.require(backend.is_string() && contains({"trtllm_mha", "triton", "intel_xpu"}, backend.as_string()), kStep,
-              "Gemma 4 does not run on this backend; on XPU it needs --attention-backend triton or intel_xpu");
+    r.require(RF::kOther, backend.is_string() && contains({"trtllm_mha", "triton", "intel_xpu"}, backend.as_string()),
+              kStep, "Gemma 4 does not run on this backend; on XPU it needs --attention-backend triton or intel_xpu");
   }
 }
 
 void adjust_moss_vl(Resolution& r) {
   if (is_attention_backend_not_set(r)) r.set(kStep, Field::prefill_attention_backend, "flashinfer");
-  r.require(is_text(attention_backends(r).prefill, "flashinfer"), kStep,
+  r.require(RF::kOther, is_text(attention_backends(r).prefill, "flashinfer"), kStep,
             "Moss-VL needs flashinfer as its prefill attention backend");
 }
 
 void adjust_exaone(Resolution& r, const ModelFacts& model) {
   if (!exaone_uses_sliding_window(r, model, kStep)) return;
   disable_hybrid_swa_memory(r);
-  r.require(r.one_of(Field::attention_backend, {"fa3", "triton", "trtllm_mha"}), kStep,
+  r.require(RF::kOther, r.one_of(Field::attention_backend, {"fa3", "triton", "trtllm_mha"}), kStep,
             "EXAONE with a sliding window does not run on this backend; on XPU it needs --attention-backend triton");
 }
 
 void adjust_olmo2(Resolution& r) {
   disable_hybrid_swa_memory(r);
   if (r.none(Field::attention_backend)) r.set(kStep, Field::attention_backend, "triton");
-  r.require(!r.is(Field::attention_backend, "flashinfer"), kStep, "OLMo 2 and 3 run badly on flashinfer");
+  r.require(RF::kOther, !r.is(Field::attention_backend, "flashinfer"), kStep, "OLMo 2 and 3 run badly on flashinfer");
 }
 
 void adjust_nemotron_h(Resolution& r, const ModelFacts& model) {
@@ -141,7 +143,7 @@ void adjust_nemotron_h(Resolution& r, const ModelFacts& model) {
     r.set(kHook, Field::moe_runner_backend, "flashinfer_cutlass");
   }
   assign_mamba_radix_cache(r, {.extra_buffer = r.since(v0_5(13))});
-  r.require(!r.is(Field::attention_backend, "triton"), kHook,
+  r.require(RF::kOther, !r.is(Field::attention_backend, "triton"), kHook,
             "Nemotron-H does not run on triton: its first layer may have no attention");
 }
 
@@ -164,7 +166,7 @@ void adjust_hybrid(Resolution& r, const ModelFacts& model, const std::string& ar
     if (has_mamba_layer(r, model, kStep)) assign_mamba_radix_cache(r, support);
   } else if (arch == "Lfm2ForCausalLM") {
     assign_mamba_radix_cache(r, {.extra_buffer = false});
-    r.require(!r.is(Field::attention_backend, "triton"), kStep,
+    r.require(RF::kOther, !r.is(Field::attention_backend, "triton"), kStep,
               "LFM2 does not run on triton: its first layer may have no attention");
   }
 }

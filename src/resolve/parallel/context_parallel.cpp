@@ -150,7 +150,9 @@ void check_sizes(Resolution& r) {
   const std::int64_t moe_dp = r.integer(Field::moe_dp_size);
   const std::int64_t ep = r.integer(Field::ep_size);
   const Value group_count = r[r.since(v0_5(22)) ? Field::attn_dp_size : Field::dp_size];
-  const auto require = [&](bool condition, const char* message) { r.require(condition, function, message); };
+  const auto require = [&](bool condition, const char* message) {
+    r.require(RF::kOther, condition, function, message);
+  };
   if (cp > 1) {
     const Value& ranks = r[Field::tp_size];
     require(operators::divides(r, function, r[Field::attn_cp_size], ranks), "--attn-cp-size does not divide --tp-size");
@@ -176,7 +178,7 @@ std::int64_t context_parallel_attn_dp_size(Resolution& r) {
   constexpr const char* kFunction = "context_parallel_attn_dp_size";
   const std::int64_t groups = r.integer(Field::attn_dp_size);
   const std::int64_t replicas = r.integer(Field::dp_size);
-  r.require(!(groups > 1 && replicas > 1), kFunction, "--dp-size replicas do not go with --attn-dp-size");
+  r.require(RF::kOther, !(groups > 1 && replicas > 1), kFunction, "--dp-size replicas do not go with --attn-dp-size");
   if (replicas > 1) {
     r.warn(kFunction, "--dp-size under context parallelism counts attention groups; write --attn-dp-size instead");
   }

@@ -15,7 +15,7 @@ constexpr std::string_view kSource = "_handle_elastic_ep";
 class Check {
  public:
   explicit Check(Resolution& r) : r_(r), function_("_handle_elastic_ep") {}
-  void operator()(bool condition, const char* message) const { r_.require(condition, function_, message); }
+  void operator()(bool condition, const char* message) const { r_.require(RF::kOther, condition, function_, message); }
   [[nodiscard]] std::string_view function() const { return function_; }
 
  private:

@@ -35,7 +35,7 @@ void fit_runner_to_quantization(Resolution& r) {
 
 void check_expert_parallelism(Resolution& r, std::string_view function) {
   const Value& ep = r[Field::ep_size];
-  r.require(ep == Value(1) || ep == r[Field::tp_size], function,
+  r.require(RF::kOther, ep == Value(1) || ep == r[Field::tp_size], function,
             "this MoE runner needs --ep-size 1 or equal to --tp-size");
 }
 
@@ -48,11 +48,11 @@ void check_cutedsl(Resolution& r, std::string_view function) {
   const bool quantized = r.is(Field::quantization, "modelopt_fp4") ||
                          (r.since(v0_5(16)) && r.is(Field::quantization, "modelopt_mixed")) ||
                          (declares && has_hybrid_nvfp4_experts(r.model()));
-  r.require(quantized, function, "--moe-runner-backend flashinfer_cutedsl needs NVFP4 experts");
+  r.require(RF::kOther, quantized, function, "--moe-runner-backend flashinfer_cutedsl needs NVFP4 experts");
   check_expert_parallelism(r, function);
   const bool dispatches = r.one_of(Field::moe_a2a_backend, {"none", "deepep"}) ||
                           (r.since(v0_5(13)) && r.is(Field::moe_a2a_backend, "flashinfer"));
-  r.require(dispatches, function,
+  r.require(RF::kOther, dispatches, function,
             "--moe-runner-backend flashinfer_cutedsl needs --moe-a2a-backend none, deepep or flashinfer");
   if (r.since(v0_5(18)) && r.is(Field::moe_a2a_backend, "deepep") &&
       r.env_bool("SGLANG_FLASHINFER_NVFP4_PER_TOKEN_ACTIVATION", false)) {
@@ -63,7 +63,7 @@ void check_cutedsl(Resolution& r, std::string_view function) {
 
 void check_runner(Resolution& r, std::string_view function) {
   if (r.is(Field::moe_runner_backend, "flashinfer_cutlass")) {
-    r.require(quantization_is(r, {"modelopt_fp4", "modelopt_fp8", "modelopt_mixed"}), function,
+    r.require(RF::kOther, quantization_is(r, {"modelopt_fp4", "modelopt_fp8", "modelopt_mixed"}), function,
               "--moe-runner-backend flashinfer_cutlass does not know this quantization");
     check_expert_parallelism(r, function);
   } else if (r.is(Field::moe_runner_backend, "flashinfer_cutedsl")) {
@@ -71,12 +71,13 @@ void check_runner(Resolution& r, std::string_view function) {
   } else if (r.one_of(Field::moe_runner_backend, {"flashinfer_trtllm", "experimental_sgl_trtllm"})) {
     const bool known =
         quantization_is(r, {"modelopt_fp4", "fp8", "mxfp8", "modelopt_fp8", "modelopt_mixed", "compressed-tensors"});
-    r.require(known, function, "--moe-runner-backend flashinfer_trtllm does not know this quantization");
+    r.require(RF::kOther, known, function, "--moe-runner-backend flashinfer_trtllm does not know this quantization");
   } else if (r.is(Field::moe_runner_backend, "flashinfer_trtllm_routed")) {
     const bool known = quantization_is(r, {"fp8", "mxfp8", "modelopt_fp4"}) ||
                        (r.since(v0_5(16)) && r.is(Field::quantization, "modelopt_mixed")) ||
                        (r.since(v0_5(23)) && r.is(Field::quantization, "minimax_m3_nvfp4"));
-    r.require(known, function, "--moe-runner-backend flashinfer_trtllm_routed does not know this quantization");
+    r.require(RF::kOther, known, function,
+              "--moe-runner-backend flashinfer_trtllm_routed does not know this quantization");
   }
 }
 
@@ -100,7 +101,7 @@ void obey_cutlass_variable(Resolution& r) {
   if (r.since(v0_5(18)) || !r.env_bool("SGLANG_CUTLASS_MOE", false)) return;
   constexpr std::string_view kStep = "_cutlass_moe_env_override";
   r.warn(kStep, "SGLANG_CUTLASS_MOE is deprecated; use --moe-runner-backend cutlass");
-  r.require(r.one_of(Field::quantization, {"fp8", "mxfp8"}), kStep, "cutlass MoE needs fp8 or mxfp8");
+  r.require(RF::kOther, r.one_of(Field::quantization, {"fp8", "mxfp8"}), kStep, "cutlass MoE needs fp8 or mxfp8");
   r.change(kStep, Field::moe_runner_backend, "cutlass");
 }
 
@@ -131,7 +132,7 @@ void handle_moe_kernel_config(Resolution& r) {
   separate_shared_experts(r);
   obey_cutlass_variable(r);
   if (r.is(Field::moe_runner_backend, "cutlass") && r.one_of(Field::quantization, {"fp8", "mxfp8"})) {
-    r.require(r[Field::ep_size] == Value(1), function, "cutlass MoE in fp8 or mxfp8 needs --ep-size 1");
+    r.require(RF::kOther, r[Field::ep_size] == Value(1), function, "cutlass MoE in fp8 or mxfp8 needs --ep-size 1");
   }
 }
 

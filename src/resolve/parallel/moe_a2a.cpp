@@ -95,12 +95,12 @@ void use_flashinfer_mega_moe(Resolution& r) {
       r.model().dtype != "bfloat16") {
     refuse(r, "FlashInfer MegaMoE with NVFP4 weights needs --dtype bfloat16");
   }
-  r.require(attn_dp_enabled(r) && r[Field::attn_dp_size] == r[Field::tp_size], kStep,
+  r.require(RF::kOther, attn_dp_enabled(r) && r[Field::attn_dp_size] == r[Field::tp_size], kStep,
             "--moe-a2a-backend flashinfer_megamoe needs --attn-dp-size equal to --tp-size");
   if (r.is(Field::moe_runner_backend, "auto")) {
     r.declare(kSource, {{Field::moe_runner_backend, "flashinfer_megamoe"}});
   }
-  r.require(r.is(Field::moe_runner_backend, "flashinfer_megamoe"), kStep,
+  r.require(RF::kOther, r.is(Field::moe_runner_backend, "flashinfer_megamoe"), kStep,
             "--moe-a2a-backend flashinfer_megamoe needs the MoE runner of the same name");
   refuse(r, "--moe-a2a-backend flashinfer_megamoe needs an NVIDIA SM100 device");
 }
@@ -199,7 +199,7 @@ void use_flashinfer(Resolution& r) {
                                       r.on(Field::enable_layernorm_sp) && !attn_dp_enabled(r) &&
                                       r[Field::attn_dp_size] == Value(1) && r[Field::ep_size] == Value(tp) &&
                                       (tp == 4 || tp == 8);
-  r.require(groups_fill_tp || muse_sequence_parallel, kStep,
+  r.require(RF::kOther, groups_fill_tp || muse_sequence_parallel, kStep,
             "--moe-a2a-backend flashinfer needs --attn-dp-size equal to --tp-size");
   note_width(r);
   if (!r.is(Field::deepep_mode, "auto")) r.warn(kStep, "--deepep-mode has no effect on FlashInfer's all-to-all");
@@ -227,7 +227,7 @@ void use_flashinfer(Resolution& r) {
   const bool runs =
       r.one_of(Field::moe_runner_backend, {"flashinfer_cutlass", "flashinfer_cutedsl", "flashinfer_trtllm_routed"}) ||
       (r.since(v0_5(19)) && r.one_of(Field::moe_runner_backend, {"flashinfer_trtllm", "deep_gemm"}));
-  r.require(runs, kStep, "--moe-a2a-backend flashinfer does not work with this MoE runner");
+  r.require(RF::kOther, runs, kStep, "--moe-a2a-backend flashinfer does not work with this MoE runner");
 }
 
 // Version 2 of MORI's dispatch, where supported or asked for.
@@ -253,7 +253,7 @@ void use_mori(Resolution& r) {
   note_width(r);
   const std::int64_t chunk = r.integer(Field::chunked_prefill_size);
   if (chunk > 0 && !r.is(Field::disaggregation_mode, "decode")) {
-    r.require(chunk <= r.env_int("SGLANG_MORI_NUM_MAX_DISPATCH_TOKENS_PER_RANK", 4096), kStep,
+    r.require(RF::kOther, chunk <= r.env_int("SGLANG_MORI_NUM_MAX_DISPATCH_TOKENS_PER_RANK", 4096), kStep,
               "a prefill chunk is above SGLANG_MORI_NUM_MAX_DISPATCH_TOKENS_PER_RANK");
   }
 }
@@ -264,8 +264,9 @@ void use_pplx(Resolution& r) {
     r.declare(kSource, {{Field::deepep_mode, "low_latency"}});
     r.warn(kStep, "pplx dispatches in --deepep-mode low_latency");
   }
-  r.require(r.integer(Field::attn_dp_size) >= 2, kStep, "--moe-a2a-backend pplx needs --attn-dp-size of at least 2");
-  r.require(r.one_of(Field::moe_runner_backend, {"deep_gemm", "auto"}), kStep,
+  r.require(RF::kOther, r.integer(Field::attn_dp_size) >= 2, kStep,
+            "--moe-a2a-backend pplx needs --attn-dp-size of at least 2");
+  r.require(RF::kOther, r.one_of(Field::moe_runner_backend, {"deep_gemm", "auto"}), kStep,
             "--moe-a2a-backend pplx needs --moe-runner-backend deep_gemm");
   if (r.is(Field::moe_runner_backend, "auto")) {
     r.declare(kSource, {{Field::moe_runner_backend, "deep_gemm"}});
@@ -275,7 +276,7 @@ void use_pplx(Resolution& r) {
   if (chunk > 0 && !r.is(Field::disaggregation_mode, "decode")) {
     const Value& graph = r[Field::cuda_graph_max_bs_decode];
     const std::int64_t required = graph.is_none() ? chunk : std::max(chunk, graph.as_int());
-    r.require(required <= r.env_int("SGLANG_PPLX_NUM_MAX_DISPATCH_TOKENS_PER_RANK", 128), kStep,
+    r.require(RF::kOther, required <= r.env_int("SGLANG_PPLX_NUM_MAX_DISPATCH_TOKENS_PER_RANK", 128), kStep,
               "a prefill chunk or decode graph is above SGLANG_PPLX_NUM_MAX_DISPATCH_TOKENS_PER_RANK");
   }
 }
@@ -305,7 +306,7 @@ void check_ascend_fuse_mode(Resolution& r) {
   const std::int64_t mode = r.env_int("SGLANG_NPU_FUSED_MOE_MODE", 1);
   if (!is_fuse_mode(mode)) refuse(r, "SGLANG_NPU_FUSED_MOE_MODE is neither 1 nor 2");
   if (mode == 2) {
-    r.require(r.is(Field::quantization, "modelslim"), kStep, "SGLANG_NPU_FUSED_MOE_MODE=2 needs modelslim");
+    r.require(RF::kOther, r.is(Field::quantization, "modelslim"), kStep, "SGLANG_NPU_FUSED_MOE_MODE=2 needs modelslim");
   }
 }
 

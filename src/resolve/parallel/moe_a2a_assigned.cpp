@@ -50,7 +50,7 @@ void use_ascend(Resolution& r) {
 
 void use_flashinfer(Resolution& r) {
   const bool groups = r.on(Field::enable_dp_attention) && r[Field::dp_size] == r[Field::tp_size];
-  r.require(groups || r.before(v0_5(13)), kStep,
+  r.require(RF::kOther, groups || r.before(v0_5(13)), kStep,
             "--moe-a2a-backend flashinfer needs --enable-dp-attention and --dp-size equal to --tp-size");
   span_tp(r);
   r.set(kStep, Field::disable_shared_experts_fusion, true);
@@ -62,7 +62,7 @@ void use_flashinfer(Resolution& r) {
   }
   const bool runs = r.is(Field::moe_runner_backend, "flashinfer_cutlass") ||
                     (r.since(v0_5(13)) && r.is(Field::moe_runner_backend, "flashinfer_cutedsl"));
-  r.require(runs, kStep,
+  r.require(RF::kOther, runs, kStep,
             "--moe-a2a-backend flashinfer needs --moe-runner-backend flashinfer_cutlass or flashinfer_cutedsl");
 }
 
@@ -75,7 +75,7 @@ void use_mori(Resolution& r) {
   r.warn(kStep, "this all-to-all backend sets --ep-size to --tp-size");
   const std::int64_t chunk = r.integer(Field::chunked_prefill_size);
   if (chunk > 0 && !r.is(Field::disaggregation_mode, "decode")) {
-    r.require(chunk <= r.env_int("SGLANG_MORI_NUM_MAX_DISPATCH_TOKENS_PER_RANK", 4096), kStep,
+    r.require(RF::kOther, chunk <= r.env_int("SGLANG_MORI_NUM_MAX_DISPATCH_TOKENS_PER_RANK", 4096), kStep,
               "a prefill chunk is above SGLANG_MORI_NUM_MAX_DISPATCH_TOKENS_PER_RANK");
   }
 }

@@ -47,7 +47,7 @@ void split_among_attention_groups(Resolution& r, std::string_view function, Fiel
     r.declare(kSource, {{Field::enable_dp_attention_local_control_broadcast, true}});
   }
   const Value groups = r[group_count];
-  r.require(operators::divides(r, function, groups, r[Field::tp_size]), function,
+  r.require(RF::kOther, operators::divides(r, function, groups, r[Field::tp_size]), function,
             "the attention data-parallel groups do not divide --tp-size");
   const Value chunk = operators::floor_div(r, function, r[Field::chunked_prefill_size], groups);
   r.change(kSource, Field::chunked_prefill_size, chunk);
@@ -66,16 +66,18 @@ void default_tp_lm_head(Resolution& r) {
 void validate_lm_head(Resolution& r) {
   constexpr std::string_view kPass = "_dp_lm_head_validation";
   if (r.on(Field::enable_dp_lm_head)) {
-    r.require(attn_dp_enabled(r), kPass, "--enable-dp-lm-head needs attention data parallelism (--attn-dp-size)");
+    r.require(RF::kOther, attn_dp_enabled(r), kPass,
+              "--enable-dp-lm-head needs attention data parallelism (--attn-dp-size)");
   }
   if (!r.on(Field::enable_tp_lm_head_all_to_all)) return;
-  r.require(attn_dp_enabled(r), kPass,
+  r.require(RF::kOther, attn_dp_enabled(r), kPass,
             "--enable-tp-lm-head-all-to-all needs attention data parallelism (--attn-dp-size)");
-  r.require(!r.on(Field::enable_dp_lm_head), kPass,
+  r.require(RF::kOther, !r.on(Field::enable_dp_lm_head), kPass,
             "--enable-tp-lm-head-all-to-all does not go with --enable-dp-lm-head");
-  r.require(r[Field::tp_size] == r[Field::attn_dp_size], kPass,
+  r.require(RF::kOther, r[Field::tp_size] == r[Field::attn_dp_size], kPass,
             "--enable-tp-lm-head-all-to-all needs --attn-dp-size equal to --tp-size");
-  r.require(r[Field::attn_cp_size] == Value(1), kPass, "--enable-tp-lm-head-all-to-all needs --attn-cp-size 1");
+  r.require(RF::kOther, r[Field::attn_cp_size] == Value(1), kPass,
+            "--enable-tp-lm-head-all-to-all needs --attn-cp-size 1");
 }
 
 // Whether a graph captures what may hang with registered buffers: since 0.5.23 any collective.
@@ -106,7 +108,8 @@ void assign_data_parallelism(Resolution& r) {
   }
   if (r.on(Field::enable_dp_attention)) split_among_attention_groups(r, kFunction, Field::dp_size);
   if (r.on(Field::enable_dp_lm_head)) {
-    r.require(r.on(Field::enable_dp_attention), kFunction, "--enable-dp-lm-head needs --enable-dp-attention");
+    r.require(RF::kOther, r.on(Field::enable_dp_attention), kFunction,
+              "--enable-dp-lm-head needs --enable-dp-attention");
   }
 }
 
@@ -160,20 +163,21 @@ void handle_decode_context_parallelism(Resolution& r) {
     const bool gathers = r.integer(Field::dcp_size) <= 1 || r.before(v0_5(22));
     r.declare("_dcp_comm_backend_default", {{Field::dcp_comm_backend, gathers ? "ag_rs" : "a2a"}});
   }
-  const auto refuse = [&](const char* message, RF rule = RF::kOther) {
+  const auto refuse = [&](RF rule, const char* message) {
     r.refuse(rule, "ValueError", "handle_decode_context_parallelism", message);
   };
   const std::int64_t dcp_size = r.integer(Field::dcp_size);
   const bool all_to_all = r.is(Field::dcp_comm_backend, "a2a");
-  if (dcp_size < 1) refuse("--dcp-size is below 1");
-  if (dcp_size > 1 && r.before(v0_5(17))) refuse("--dcp-size above 1 needs AMD devices");
+  if (dcp_size < 1) refuse(RF::kOther, "--dcp-size is below 1");
+  if (dcp_size > 1 && r.before(v0_5(17))) refuse(RF::kOther, "--dcp-size above 1 needs AMD devices");
   if (dcp_size > 1 && r.on(Field::enable_prefill_cp) && r.since(v0_5(22)))
-    refuse("--dcp-size does not go with --enable-prefill-cp", RF::kContextParallelDecode);
-  if (all_to_all && dcp_size <= 1) refuse("--dcp-comm-backend a2a has a use with --dcp-size above 1 only");
-  if (r.is(Field::dcp_comm_backend, "fi_a2a")) refuse("--dcp-comm-backend fi_a2a needs NVIDIA devices; use a2a");
+    refuse(RF::kContextParallelDecode, "--dcp-size does not go with --enable-prefill-cp");
+  if (all_to_all && dcp_size <= 1) refuse(RF::kOther, "--dcp-comm-backend a2a has a use with --dcp-size above 1 only");
+  if (r.is(Field::dcp_comm_backend, "fi_a2a"))
+    refuse(RF::kOther, "--dcp-comm-backend fi_a2a needs NVIDIA devices; use a2a");
   if (r.on(Field::dcp_replicate_q_proj)) {
-    if (dcp_size <= 1) refuse("--dcp-replicate-q-proj needs --dcp-size above 1");
-    if (!all_to_all) refuse("--dcp-replicate-q-proj needs --dcp-comm-backend a2a");
+    if (dcp_size <= 1) refuse(RF::kOther, "--dcp-replicate-q-proj needs --dcp-size above 1");
+    if (!all_to_all) refuse(RF::kOther, "--dcp-replicate-q-proj needs --dcp-comm-backend a2a");
   }
 }
 
@@ -181,13 +185,14 @@ void handle_dwdp(Resolution& r) {
   const Value size = r[Field::dwdp_size];
   if (size.as_int() <= 1) return;
   constexpr std::string_view kFunction = "handle_dwdp";
-  r.require(size == r[Field::tp_size], kFunction, "--dwdp-size differs from --tp-size");
-  r.require(r.one_of(Field::disaggregation_mode, {"null", "prefill"}), kFunction,
+  r.require(RF::kOther, size == r[Field::tp_size], kFunction, "--dwdp-size differs from --tp-size");
+  r.require(RF::kOther, r.one_of(Field::disaggregation_mode, {"null", "prefill"}), kFunction,
             "--dwdp-size has no use on a decode server");
-  r.require(!r.on(Field::enable_eplb), kFunction, "--dwdp-size does not go with --enable-eplb");
-  r.require(r.none(Field::speculative_algorithm), kFunction, "--dwdp-size does not go with speculative decoding");
-  r.require(r[Field::pp_size] == Value(1), kFunction, "--dwdp-size needs --pp-size 1");
-  r.require(!r.on(Field::enable_two_batch_overlap), kFunction,
+  r.require(RF::kOther, !r.on(Field::enable_eplb), kFunction, "--dwdp-size does not go with --enable-eplb");
+  r.require(RF::kOther, r.none(Field::speculative_algorithm), kFunction,
+            "--dwdp-size does not go with speculative decoding");
+  r.require(RF::kOther, r[Field::pp_size] == Value(1), kFunction, "--dwdp-size needs --pp-size 1");
+  r.require(RF::kOther, !r.on(Field::enable_two_batch_overlap), kFunction,
             "--dwdp-size does not go with --enable-two-batch-overlap");
   if (r.is(Field::disaggregation_mode, "null")) {
     r.warn(kFunction, "--dwdp-size without disaggregation fetches remote experts in every decode step, which is slow");
@@ -283,7 +288,7 @@ void handle_eplb_and_dispatch(Resolution& r) {
   }
   const bool joins_by_scaling = r.since(v0_5(15)) && r.is(Field::ep_join_mode, "scale");
   if (balances && !joins_by_scaling) {
-    r.require(r.integer(Field::ep_size) > 1, function, "--enable-eplb needs --ep-size above 1");
+    r.require(RF::kOther, r.integer(Field::ep_size) > 1, function, "--enable-eplb needs --ep-size above 1");
   }
 }
 

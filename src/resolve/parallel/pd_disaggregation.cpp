@@ -217,7 +217,7 @@ void handle_roles(Resolution& r) {
     }
     default_extra_slots(r);
   } else if (is_prefill(r)) {
-    r.require(!r.is(Field::disaggregation_transfer_backend, "fake"), kStep,
+    r.require(RF::kOther, !r.is(Field::disaggregation_transfer_backend, "fake"), kStep,
               "--disaggregation-transfer-backend fake moves nothing; a prefill server needs a real one.");
     if (r.before(v0_5(13))) {
       without_piecewise_graph(r);

@@ -15,7 +15,7 @@ void validate_buckets_rule(Resolution& r, Field field, std::string_view option) 
   std::vector<std::string> words;
   for (const Value& word : given.as_list()) words.push_back(word.as_string());
   const auto require = [&](bool condition, std::string_view what) {
-    r.require(condition, "validate_buckets_rule", fmt::format("{} {}.", option, what));
+    r.require(RF::kOther, condition, "validate_buckets_rule", fmt::format("{} {}.", option, what));
   };
   const std::string& rule = words.front();
   require(rule == "tse" || rule == "default" || rule == "custom", "starts with tse, default or custom");

@@ -54,7 +54,7 @@ void check_overlap_loading(Resolution& r) {
   if (r.none(Field::enable_lora_overlap_loading)) record(r, Field::enable_lora_overlap_loading, false);
   if (!r.on(Field::enable_lora_overlap_loading)) return;
   const Value most = integer::times(r[Field::max_loras_per_batch], 2);
-  r.require(!r.none(Field::max_loaded_loras) && !integer::less(most, r[Field::max_loaded_loras]), kStep,
+  r.require(RF::kOther, !r.none(Field::max_loaded_loras) && !integer::less(most, r[Field::max_loaded_loras]), kStep,
             fmt::format("--enable-lora-overlap-loading pins adapters in host memory; give --max-loaded-loras of at "
                         "most twice --max-loras-per-batch, {}.",
                         most.repr()));
@@ -116,7 +116,7 @@ Value parsed_path(Resolution& r, const Value& entry) {
   }
   const Value* name = entry.find("lora_name");
   const Value* path = entry.find("lora_path");
-  r.require(name != nullptr && path != nullptr, kStep,
+  r.require(RF::kOther, name != nullptr && path != nullptr, kStep,
             "A JSON object in --lora-paths needs the keys lora_name and lora_path.");
   const Value* pinned = entry.find("pinned");
   return lora_ref(r, *name, *path, pinned == nullptr ? Value(false) : *pinned);
@@ -149,31 +149,33 @@ void normalize_target_modules(Resolution& r) {
   const bool all = modules.contains("all");
   const std::size_t count = modules.size();
   record(r, Field::lora_target_modules, Value::list({modules.begin(), modules.end()}));
-  r.require(!all || count == 1, kStep, "--lora-target-modules all stands for every module; name it alone.");
+  r.require(RF::kOther, !all || count == 1, kStep, "--lora-target-modules all stands for every module; name it alone.");
 }
 
 void check_limits(Resolution& r) {
   const auto adapters = static_cast<std::int64_t>(r[Field::lora_paths].as_list().size());
-  r.require(adapters > 0 || (r.on(Field::max_lora_rank) && r.on(Field::lora_target_modules)), kStep,
+  r.require(RF::kOther, adapters > 0 || (r.on(Field::max_lora_rank) && r.on(Field::lora_target_modules)), kStep,
             "LoRA is on without adapters; give --lora-paths, or --max-lora-rank and --lora-target-modules for adapters "
             "that are loaded later.");
   if (!r.none(Field::max_loaded_loras)) {
     const std::int64_t loaded = r.integer(Field::max_loaded_loras);
-    r.require(!integer::less(r[Field::max_loaded_loras], r[Field::max_loras_per_batch]), kStep,
+    r.require(RF::kOther, !integer::less(r[Field::max_loaded_loras], r[Field::max_loras_per_batch]), kStep,
               fmt::format("--max-loaded-loras is {}, below --max-loras-per-batch; raise it to {} or more.", loaded,
                           r.integer(Field::max_loras_per_batch)));
-    r.require(adapters <= loaded, kStep,
+    r.require(RF::kOther, adapters <= loaded, kStep,
               fmt::format("--lora-paths names {} adapters, --max-loaded-loras allows {}.", adapters, loaded));
   }
   if (!r.none(Field::max_lora_chunk_size)) {
     const std::int64_t chunk = r.integer(Field::max_lora_chunk_size);
-    r.require(chunk >= 16 && chunk <= 128 && (chunk & (chunk - 1)) == 0, kStep,
+    r.require(RF::kOther, chunk >= 16 && chunk <= 128 && (chunk & (chunk - 1)) == 0, kStep,
               fmt::format("--max-lora-chunk-size is {}; use 16, 32, 64 or 128.", chunk));
   }
-  r.require(r.since(v0_5(12)) || !r.on(Field::lora_use_virtual_experts) || r.is(Field::lora_backend, "triton"), kStep,
+  r.require(RF::kOther,
+            r.since(v0_5(12)) || !r.on(Field::lora_use_virtual_experts) || r.is(Field::lora_backend, "triton"), kStep,
             "--lora-use-virtual-experts needs --lora-backend triton.");
   const Value& drain = r[Field::lora_drain_wait_threshold];
-  r.require(drain.is_none() || drain.as_number() >= 0.0, kStep, "--lora-drain-wait-threshold must not be negative.");
+  r.require(RF::kOther, drain.is_none() || drain.as_number() >= 0.0, kStep,
+            "--lora-drain-wait-threshold must not be negative.");
 }
 
 // The LoRA MoE runner (0.5.23): what it can run beside.
@@ -210,7 +212,7 @@ void check_moe_runner(Resolution& r) {
 }  // namespace
 
 void check_lora_server_args(Resolution& r) {
-  r.require(r.integer(Field::max_loras_per_batch) > 0, kStep, "--max-loras-per-batch has to be positive.");
+  r.require(RF::kOther, r.integer(Field::max_loras_per_batch) > 0, kStep, "--max-loras-per-batch has to be positive.");
   enable_by_paths(r);
   if (r.on(Field::enable_lora)) {
     if (r.is(Field::lora_backend, "triton_v2") && !is_lora_runner(r[Field::moe_runner_backend])) {

@@ -62,7 +62,7 @@ void default_draft_revision(Resolution& r) {
 // The draft's MoE layers run on the target's runner, except where that runner needs the target's prepared weights.
 void default_moe_runner(Resolution& r) {
   if (!r.none(Field::speculative_moe_runner_backend)) {
-    r.require(r.since(v0_5(12)) || !r.is(Field::speculative_moe_runner_backend, "flashinfer_trtllm"), kStep,
+    r.require(RF::kOther, r.since(v0_5(12)) || !r.is(Field::speculative_moe_runner_backend, "flashinfer_trtllm"), kStep,
               "--speculative-moe-runner-backend flashinfer_trtllm does not draft in this release; use auto");
     return;
   }
@@ -148,7 +148,8 @@ void check_prefill_coordination(Resolution& r) {
 
 void check_skipped_mlp_sync(Resolution& r) {
   if (!r.on(Field::speculative_skip_dp_mlp_sync)) return;
-  r.require(r.is(Field::speculative_algorithm, "EAGLE"), kStep, "--speculative-skip-dp-mlp-sync works with EAGLE only");
+  r.require(RF::kOther, r.is(Field::speculative_algorithm, "EAGLE"), kStep,
+            "--speculative-skip-dp-mlp-sync works with EAGLE only");
 }
 
 void handle_family(Resolution& r, Algorithm algorithm) {

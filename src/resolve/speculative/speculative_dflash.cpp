@@ -13,35 +13,36 @@ namespace {
 
 constexpr std::string_view kStep = "_handle_dflash";
 
-void refuse(Resolution& r, std::string message, RF rule = RF::kOther) {
-  r.refuse(rule, "ValueError", std::string(kStep), std::move(message));
-}
+constexpr ValueErrorOf refuse{kStep};
 
 void check_placement(Resolution& r) {
   const std::string device = r.text(Field::device);  // npu, which upstream exempts, is refused long before
   const bool cuda = device.starts_with("cuda");
   const bool runs = cuda || (device == "xpu" && r.since(v0_5(20)));
-  if (r.since(v0_5(16)) && !runs) refuse(r, "DFLASH does not run on device " + device, RF::kAlgorithmForOthers);
+  if (r.since(v0_5(16)) && !runs) refuse(r, RF::kAlgorithmForOthers, "DFLASH does not run on device " + device);
   if (attn_dp_enabled(r)) {
-    if (r.before(v0_5(23))) refuse(r, "DFLASH does not work with data-parallel attention");
-    if (!cuda) refuse(r, "DFLASH with data-parallel attention needs CUDA");
-    if (!r.on(Field::enable_dp_lm_head)) refuse(r, "DFLASH with data-parallel attention needs --enable-dp-lm-head");
-    if (r.integer(Field::attn_cp_size) != 1) refuse(r, "DFLASH has no context parallelism under data parallelism");
+    if (r.before(v0_5(23))) refuse(r, RF::kOther, "DFLASH does not work with data-parallel attention");
+    if (!cuda) refuse(r, RF::kOther, "DFLASH with data-parallel attention needs CUDA");
+    if (!r.on(Field::enable_dp_lm_head))
+      refuse(r, RF::kOther, "DFLASH with data-parallel attention needs --enable-dp-lm-head");
+    if (r.integer(Field::attn_cp_size) != 1)
+      refuse(r, RF::kOther, "DFLASH has no context parallelism under data parallelism");
     if (r.env_bool("SGLANG_ENABLE_DP_SPEC_PREFILL_COORDINATION", false)) {
-      refuse(r, "DFLASH with data-parallel attention needs SGLANG_ENABLE_DP_SPEC_PREFILL_COORDINATION=0");
+      refuse(r, RF::kOther, "DFLASH with data-parallel attention needs SGLANG_ENABLE_DP_SPEC_PREFILL_COORDINATION=0");
     }
   }
-  if (r.integer(Field::pp_size) != 1) refuse(r, "DFLASH does not work with pipeline parallelism");
-  if (r.none(Field::speculative_draft_model_path)) refuse(r, "DFLASH needs --speculative-draft-model-path");
+  if (r.integer(Field::pp_size) != 1) refuse(r, RF::kOther, "DFLASH does not work with pipeline parallelism");
+  if (r.none(Field::speculative_draft_model_path)) refuse(r, RF::kOther, "DFLASH needs --speculative-draft-model-path");
 }
 
 void take_block_size(Resolution& r) {
   if (r.none(Field::speculative_dflash_block_size)) return;
   const Value size = r[Field::speculative_dflash_block_size];
   if (r.integer(Field::speculative_dflash_block_size) <= 0)
-    refuse(r, "--speculative-dflash-block-size must be positive");
+    refuse(r, RF::kOther, "--speculative-dflash-block-size must be positive");
   if (!r.none(Field::speculative_num_draft_tokens) && r[Field::speculative_num_draft_tokens] != size) {
-    refuse(r, "--speculative-dflash-block-size and --speculative-num-draft-tokens are one number and differ");
+    refuse(r, RF::kOther,
+           "--speculative-dflash-block-size and --speculative-num-draft-tokens are one number and differ");
   }
   r.change(kStep, Field::speculative_num_draft_tokens, size);
 }
@@ -54,7 +55,7 @@ void take_window(Resolution& r) {
   const Field field = window_size(r);
   if (r.since(v0_5(13)) || r.none(field)) return;
   const std::int64_t window = r.integer(field);
-  if (window <= 0) refuse(r, "the draft's window must be positive");
+  if (window <= 0) refuse(r, RF::kOther, "the draft's window must be positive");
   r.set(kStep, field, window);
 }
 
@@ -76,7 +77,7 @@ void check_window(Resolution& r) {
   const Field field = window_size(r);
   if (r.none(field)) return;
   if (r.integer(field) < r.integer(Field::speculative_num_draft_tokens)) {
-    refuse(r, "the draft's window must hold at least one block");
+    refuse(r, RF::kOther, "the draft's window must hold at least one block");
   }
 }
 

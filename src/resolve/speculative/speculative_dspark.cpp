@@ -12,28 +12,28 @@ namespace {
 constexpr std::string_view kStep = "_handle_dspark";
 constexpr std::int64_t kDefaultGamma = 7;
 
-void refuse(Resolution& r, std::string message, RF rule = RF::kOther) {
-  r.refuse(rule, "ValueError", std::string(kStep), std::move(message));
-}
+constexpr ValueErrorOf refuse{kStep};
 
 // Data-parallel attention narrows what DSPARK works with (Ascend devices, exempt from most of it, are refused before).
 void check_data_parallel(Resolution& r) {
   if (r.integer(Field::attn_dp_size) <= 1) return;
-  if (!r.on(Field::enable_dp_lm_head)) refuse(r, "DSPARK with data-parallel attention needs --enable-dp-lm-head");
+  if (!r.on(Field::enable_dp_lm_head))
+    refuse(r, RF::kOther, "DSPARK with data-parallel attention needs --enable-dp-lm-head");
   const bool exchanges = r.one_of(Field::moe_a2a_backend, {"none", "megamoe"}) ||
                          (r.since(v0_5(21)) && r.is(Field::moe_a2a_backend, "mori"));
   if (!exchanges) {
-    refuse(r, "DSPARK with data-parallel attention works with --moe-a2a-backend none, megamoe or mori");
+    refuse(r, RF::kOther, "DSPARK with data-parallel attention works with --moe-a2a-backend none, megamoe or mori");
   }
   const bool needs_static = !r.is(Field::moe_a2a_backend, "none") ||
                             (r.since(v0_5(22)) && r.env_bool("SGLANG_ENABLE_DP_SPEC_PREFILL_COORDINATION", false));
   if (needs_static && ragged_verify_mode(r) != RaggedVerify::kStatic) {
-    refuse(r, "DSPARK with expert exchange or prefill coordination needs SGLANG_RAGGED_VERIFY_MODE=static");
+    refuse(r, RF::kOther, "DSPARK with expert exchange or prefill coordination needs SGLANG_RAGGED_VERIFY_MODE=static");
   }
-  if (r.integer(Field::attn_cp_size) > 1) refuse(r, "DSPARK has no context parallelism under data parallelism");
+  if (r.integer(Field::attn_cp_size) > 1)
+    refuse(r, RF::kOther, "DSPARK has no context parallelism under data parallelism");
   if (!r.none(Field::speculative_moe_a2a_backend) &&
       r[Field::speculative_moe_a2a_backend] != r[Field::moe_a2a_backend]) {
-    refuse(r, "DSPARK ignores --speculative-moe-a2a-backend: it must equal --moe-a2a-backend");
+    refuse(r, RF::kOther, "DSPARK ignores --speculative-moe-a2a-backend: it must equal --moe-a2a-backend");
   }
 }
 
@@ -41,12 +41,12 @@ void check_placement(Resolution& r) {
   const std::string device = r.text(Field::device);
   const bool xpu = r.since(v0_5(23)) && device.starts_with("xpu");
   if (!device.starts_with("cuda") && !xpu) {
-    refuse(r, "DSPARK does not run on device " + device, RF::kAlgorithmForOthers);
+    refuse(r, RF::kAlgorithmForOthers, "DSPARK does not run on device " + device);
   }
   check_data_parallel(r);
   const bool prefills = r.since(v0_5(21)) && r.is(Field::disaggregation_mode, "prefill");
   if (r.integer(Field::pp_size) != 1 && !prefills) {
-    refuse(r, "DSPARK with pipeline parallelism works on prefill servers only");
+    refuse(r, RF::kOther, "DSPARK with pipeline parallelism works on prefill servers only");
   }
 }
 
@@ -70,7 +70,7 @@ void default_draft_model(Resolution& r) {
   if (!folder.ends_with('/')) folder += '/';
   folder += "dspark";
   if (r.before(v0_5(23)) || !r.models().has_file(folder, "config.json")) {
-    refuse(r, "DSPARK needs --speculative-draft-model-path: the target's checkpoint holds no draft");
+    refuse(r, RF::kOther, "DSPARK needs --speculative-draft-model-path: the target's checkpoint holds no draft");
   }
   r.declare(kStep, {{Field::speculative_draft_model_path, folder}});
 }
@@ -83,7 +83,7 @@ std::optional<std::int64_t> resolve_gamma(Resolution& r) {
   if (!draft.valid) r.warn(kStep, "the draft model's configuration cannot be used");
   if (!r.none(Field::speculative_dspark_block_size)) {
     const std::int64_t given = r.integer(Field::speculative_dspark_block_size);
-    if (given <= 0) refuse(r, "--speculative-dspark-block-size must be positive");
+    if (given <= 0) refuse(r, RF::kOther, "--speculative-dspark-block-size must be positive");
     return given;
   }
   if (draft.block_size || !r.none(Field::speculative_num_draft_tokens)) return draft.block_size;
@@ -95,12 +95,13 @@ void fit_draft_tokens(Resolution& r) {
   if (const auto gamma = resolve_gamma(r)) {
     const Value window = *gamma + 1;
     if (!r.none(Field::speculative_num_draft_tokens) && r[Field::speculative_num_draft_tokens] != window) {
-      refuse(r, "--speculative-num-draft-tokens must be the draft's block size + 1, which is " + window.repr());
+      refuse(r, RF::kOther,
+             "--speculative-num-draft-tokens must be the draft's block size + 1, which is " + window.repr());
     }
     r.declare(kStep, {{Field::speculative_num_draft_tokens, window}});
   }
   if (r.integer(Field::speculative_num_draft_tokens) < 2) {
-    refuse(r, "--speculative-num-draft-tokens must be at least 2");
+    refuse(r, RF::kOther, "--speculative-num-draft-tokens must be at least 2");
   }
 }
 

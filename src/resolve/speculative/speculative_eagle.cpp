@@ -15,9 +15,7 @@ namespace {
 
 constexpr std::string_view kStep = "_handle_eagle_family";
 
-void refuse(Resolution& r, std::string message, RF rule = RF::kOther) {
-  r.refuse(rule, "ValueError", std::string(kStep), std::move(message));
-}
+constexpr ValueErrorOf refuse{kStep};
 
 bool contains(std::initializer_list<std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -87,9 +85,8 @@ Shape automatic_shape(const Resolution& r, std::string_view arch) {
 void choose_shape(Resolution& r, std::string_view arch) {
   const bool adaptive_chose = r.since(v0_5(14)) && r.on(Field::speculative_adaptive);
   if (adaptive_chose || !r.none(Field::speculative_num_steps)) return;
-  r.require(r.none(Field::speculative_eagle_topk) && r.none(Field::speculative_num_draft_tokens), kStep,
-            "--speculative-eagle-topk and --speculative-num-draft-tokens need --speculative-num-steps",
-            RF::kPartialTree);
+  r.require(RF::kPartialTree, r.none(Field::speculative_eagle_topk) && r.none(Field::speculative_num_draft_tokens),
+            kStep, "--speculative-eagle-topk and --speculative-num-draft-tokens need --speculative-num-steps");
   const Shape shape = automatic_shape(r, arch);
   if (r.before(v0_5(14))) {
     r.set(kStep, Field::speculative_num_steps, shape.steps);
@@ -113,17 +110,17 @@ void check_rejection_sampling(Resolution& r) {
              "rejection sampling does not go with multi-layer EAGLE");
   }
   if (r[Field::speculative_eagle_topk] != Value(1)) {
-    refuse(r, "rejection sampling needs --speculative-eagle-topk 1");
+    refuse(r, RF::kOther, "rejection sampling needs --speculative-eagle-topk 1");
   }
   const bool deterministic = r.on(Field::enable_deterministic_inference);
   if (deterministic && r.since(v0_5(23)) && !r.text(Field::device).starts_with("cuda")) {
-    refuse(r, "deterministic rejection sampling needs CUDA");
+    refuse(r, RF::kOther, "deterministic rejection sampling needs CUDA");
   }
   if (r[Field::speculative_accept_threshold_single] != Value(1.0) ||
       r[Field::speculative_accept_threshold_acc] != Value(1.0)) {
-    refuse(r, "rejection sampling ignores the accept thresholds: leave them at 1.0");
+    refuse(r, RF::kOther, "rejection sampling ignores the accept thresholds: leave them at 1.0");
   }
-  if (deterministic && r.before(v0_5(23))) refuse(r, "rejection sampling is not deterministic");
+  if (deterministic && r.before(v0_5(23))) refuse(r, RF::kOther, "rejection sampling is not deterministic");
 }
 
 void fit_draft_tokens(Resolution& r) {
@@ -145,11 +142,10 @@ void check_tree_pages(Resolution& r) {
       !r.one_of(Field::attention_backend, {"flashinfer", "fa3"}) &&
       !(r.since(v0_5(13)) && r.is(Field::attention_backend, "triton"))) {
     const bool takes_ones = !r.is(Field::attention_backend, "intel_xpu");  // whose pages are larger, whatever is given
-    refuse(r,
+    refuse(r, RF::kTreeWithPages,
            fmt::format("--speculative-eagle-topk above 1 needs {}{}",
                        takes_ones ? "--page-size 1" : "pages of one token, which intel_xpu does not have",
-                       r.since(v0_5(13)) ? ", or the triton attention backend" : ""),
-           RF::kTreeWithPages);
+                       r.since(v0_5(13)) ? ", or the triton attention backend" : ""));
   }
 }
 
@@ -157,7 +153,7 @@ void check_tree_pages(Resolution& r) {
 
 void handle_eagle_family(Resolution& r) {
   if (r.is(Field::speculative_algorithm, "STANDALONE") && attn_dp_enabled(r)) {
-    refuse(r, "STANDALONE does not work with data-parallel attention");
+    refuse(r, RF::kOther, "STANDALONE does not work with data-parallel attention");
   }
   cap_running_requests(r, kStep);
   announce_schedule(r);

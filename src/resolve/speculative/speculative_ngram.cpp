@@ -12,18 +12,15 @@ namespace {
 
 constexpr std::string_view kStep = "_handle_ngram";
 
-void refuse(Resolution& r, std::string message, RF rule = RF::kOther) {
-  r.refuse(rule, "ValueError", std::string(kStep), std::move(message));
-}
+constexpr ValueErrorOf refuse{kStep};
 
 void check_device(Resolution& r) {
   if (r.before(v0_5(16))) {
     if (!r.text(Field::device).starts_with("cuda"))
-      refuse(r, "NGRAM speculative decoding needs CUDA", RF::kAlgorithmForOthers);
+      refuse(r, RF::kAlgorithmForOthers, "NGRAM speculative decoding needs CUDA");
   } else if (!r.one_of(Field::device, {"cuda", "cpu"}) && !(r.since(v0_5(21)) && r.is(Field::device, "xpu"))) {
-    refuse(r,
-           fmt::format("NGRAM speculative decoding needs {}", r.since(v0_5(21)) ? "CUDA, CPU or XPU" : "CUDA or CPU"),
-           RF::kAlgorithmForOthers);
+    refuse(r, RF::kAlgorithmForOthers,
+           fmt::format("NGRAM speculative decoding needs {}", r.since(v0_5(21)) ? "CUDA, CPU or XPU" : "CUDA or CPU"));
   }
 }
 
@@ -45,12 +42,12 @@ void default_sizes(Resolution& r) {
 void check_external_corpus(Resolution& r) {
   if (r.none(Field::speculative_ngram_external_corpus_path)) return;
   const std::int64_t budget = r.integer(Field::speculative_ngram_external_sam_budget);
-  if (budget <= 0) refuse(r, "an external corpus needs a positive --speculative-ngram-external-sam-budget");
+  if (budget <= 0) refuse(r, RF::kOther, "an external corpus needs a positive --speculative-ngram-external-sam-budget");
   if (r.integer(Field::speculative_ngram_external_corpus_max_tokens) <= 0) {
-    refuse(r, "an external corpus needs a positive --speculative-ngram-external-corpus-max-tokens");
+    refuse(r, RF::kOther, "an external corpus needs a positive --speculative-ngram-external-corpus-max-tokens");
   }
   if (budget >= r.integer(Field::speculative_num_draft_tokens)) {
-    refuse(r, "--speculative-ngram-external-sam-budget must be smaller than the number of draft tokens");
+    refuse(r, RF::kOther, "--speculative-ngram-external-sam-budget must be smaller than the number of draft tokens");
   }
 }
 
@@ -67,10 +64,10 @@ void handle_ngram(Resolution& r) {
   r.warn(kStep, "NGRAM speculative decoding turns mixed chunked prefill off");
   if (greater(r, Field::speculative_eagle_topk, 1, kStep) && greater(r, Field::page_size, 1, kStep) &&
       !r.is(Field::attention_backend, "flashinfer")) {
-    refuse(r, "NGRAM with more than one branch needs --page-size 1 (or --speculative-ngram-max-bfs-breadth 1)",
-           RF::kTreeWithPages);
+    refuse(r, RF::kTreeWithPages,
+           "NGRAM with more than one branch needs --page-size 1 (or --speculative-ngram-max-bfs-breadth 1)");
   }
-  if (attn_dp_enabled(r)) refuse(r, "NGRAM does not work with data-parallel attention");
+  if (attn_dp_enabled(r)) refuse(r, RF::kOther, "NGRAM does not work with data-parallel attention");
 }
 
 }  // namespace preflight::resolve::speculative

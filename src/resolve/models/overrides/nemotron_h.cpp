@@ -61,7 +61,7 @@ Value nemotron_modelopt_quantization(Resolution& r, const ModelFacts& model, std
   if (activation == nullptr) {
     r.refuse(RF::kOther, "AttributeError", std::string(function), "the configuration has no mlp_hidden_act");
   }
-  r.require(is_text(*activation, "relu2"), function, "a quantized Nemotron-H needs mlp_hidden_act relu2");
+  r.require(RF::kOther, is_text(*activation, "relu2"), function, "a quantized Nemotron-H needs mlp_hidden_act relu2");
   if (model.quantization != "modelopt") return *model.quantization;
   const Value quantization = model.root("quantization_config");
   const Value* algo = quantization.find("quant_algo");

@@ -72,7 +72,7 @@ Overrides moss_vl_overrides(Resolution& r, const ModelFacts& /*model*/) {
   if (is_attention_backend_not_set(r)) {
     overrides.set(Field::prefill_attention_backend, "flashinfer");
   } else {
-    r.require(is_text(attention_backends(r).prefill, "flashinfer"), "_moss_vl_overrides",
+    r.require(RF::kOther, is_text(attention_backends(r).prefill, "flashinfer"), "_moss_vl_overrides",
               "Moss-VL needs flashinfer as its prefill attention backend");
   }
   return overrides;
