@@ -14,7 +14,6 @@
 #include "src/sources/launch_finder.h"
 #include "src/sources/mentions.h"
 #include "src/sources/readers/python_tokens.h"
-#include "src/sources/readers/dockerfile.h"
 #include "src/sources/readers/readers.h"
 #include "src/sources/started_command.h"
 
@@ -171,8 +170,8 @@ Result<std::vector<LaunchCommand>> read_all(const SourceText& source, FileKind k
     return tl::make_unexpected(nothing_found(text, kind, finder, why_none));
   }
   tell_others(text, kind, finder, found.back());
-  std::string installs = kind == FileKind::kDockerfile ? installs_of(source) : std::string();
-  if (const std::string pin = pinned_release(installs.append(text)); !pin.empty()) take_pin(pin, kind, found);
+  const std::string pin = pinned_release(finder.installs() + std::string(text));
+  if (!pin.empty()) take_pin(pin, kind, found);
   return found;
 }
 

@@ -67,6 +67,9 @@ class LaunchFinder {
   [[nodiscard]] const std::optional<Unknown>& unknown_program() const { return unknown_program_; }
   [[nodiscard]] const std::optional<Unknown>& unread_program() const { return unread_program_; }
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+  // What is installed while an image is built of the file, with the values that its instructions see.
+  void installs(std::string text) { installs_ = std::move(text); }
+  [[nodiscard]] const std::string& installs() const { return installs_; }
   [[nodiscard]] std::vector<LaunchCommand> take();
   // What was found in a text inside this one. `place` gives an index of that text as one of this; `name` one for a
   // launch at such an index that has none of its own.
@@ -152,6 +155,7 @@ class LaunchFinder {
   std::optional<Unknown> unread_program_;         // a file of Python that something runs
   std::vector<ShellWord> unclear_programs_;       // all of them that may be a launch
   std::optional<Error> error_;
+  std::string installs_;
   struct LastLaunch {  // the command that ran last, when it was a launch
     std::size_t begin = 0;
     std::size_t end = 0;

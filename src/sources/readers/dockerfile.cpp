@@ -14,7 +14,6 @@
 #include "src/sources/container_host.h"
 #include "src/sources/file_steps.h"
 #include "src/sources/image_tag.h"
-#include "src/sources/readers/dockerfile.h"
 #include "src/sources/readers/misspelt_keys.h"
 #include "src/sources/readers/readers.h"
 #include "src/sources/readers/docker_ignore.h"
@@ -814,17 +813,13 @@ bool is_continued_otherwise(std::string_view text) {
 
 }  // namespace
 
-std::string installs_of(const SourceText& dockerfile) {
-  const auto build = read_build(dockerfile);
-  return build ? build->installs : std::string();
-}
-
 Result<bool> read_dockerfile(const SourceText& source, LaunchFinder& finder) {
   if (is_continued_otherwise(source.text))
     return failure("a backquote continues its lines (# escape=), which is not followed; write it with \\", "1:1");
   std::vector<ShellNote> said;
   auto build = read_build(source, &said);
   if (!build) return tl::make_unexpected(build.error());
+  finder.installs(std::move(build->installs));
   auto done = run_image(build->image, source, finder);
   for (const ShellNote& note : said) {
     if (note.rule == "SH004")
