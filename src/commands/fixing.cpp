@@ -275,13 +275,18 @@ std::vector<Remedy> beside(const std::vector<CheckedFix>& fixes, std::vector<Rem
   return mending;
 }
 
+// What a try is checked for: changes, which a remedy may lead to, and no repetition of SGLang's log.
+CheckOptions of_tries(CheckOptions rules) {
+  rules.changes = true;
+  rules.log_lines = false;
+  return rules;
+}
+
 }  // namespace
 
 void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, FixSearch& found,
                     std::vector<Diagnostic>& findings, Tries& tries, const Told& told_of) {
-  CheckOptions all = rules;
-  all.changes = true;
-  all.log_lines = false;
+  const CheckOptions all = of_tries(rules);
   Variants variants(prepared);
   const fix::Question question = question_of(prepared.inputs);
   const std::size_t cost = cost_of(question);
@@ -329,9 +334,7 @@ FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules
   if (tries.left == 0)
     return {.none_because =
                 "not searched: other launches took all tries of its file or of the run; check it by itself"};
-  CheckOptions quick = rules;
-  quick.changes = true;
-  quick.log_lines = false;
+  const CheckOptions quick = of_tries(rules);
   Variants variants(prepared);
   const fix::Question question = question_of(prepared.inputs);
   const std::size_t cost = cost_of(question);
