@@ -162,6 +162,10 @@ void take_launches(ReadFile& file, const sources::Variables& variables) {
   }
 }
 
+// What the files of a run have together, of launches or of tries: what one has, and one more for so many of their
+// bytes.
+std::size_t allowance(std::size_t of_a_file, std::size_t bytes) { return of_a_file + bytes / limits::kBytesOfALaunch; }
+
 // The launches of a run's files together.
 class RunLaunches {
  public:
@@ -184,7 +188,7 @@ class RunLaunches {
   [[nodiscard]] bool refused() const { return refused_; }
 
  private:
-  [[nodiscard]] std::size_t most() const { return limits::kLaunches + bytes_ / limits::kBytesOfALaunch; }
+  [[nodiscard]] std::size_t most() const { return allowance(limits::kLaunches, bytes_); }
 
   std::size_t bytes_ = 0;
   std::size_t taken_ = 0;
@@ -327,14 +331,13 @@ Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& paths, 
 }
 
 std::size_t tries_of(const std::vector<ReadFile>& files, std::size_t resolved_each) {
-  std::size_t most = limits::kFileTries;
   std::size_t resolved = 0;
   std::size_t bytes = 0;
   for (const ReadFile& file : files) {
     bytes += (*file.text).size();
     resolved += file.launches.size() * resolved_each;
   }
-  most += bytes / limits::kBytesOfALaunch;
+  const std::size_t most = allowance(limits::kFileTries, bytes);
   return std::min(limits::kTries, most - std::min(most, resolved));
 }
 
