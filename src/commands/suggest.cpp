@@ -281,27 +281,33 @@ std::optional<Error> another_model(const PreparedLaunch& prepared) {
   return Error{"--model-path stands behind --, too: the model is given once, in front of it"};
 }
 
+std::optional<Error> no_model_by_that_name(const std::string& model) {
+  std::error_code ignored;
+  const bool has_blanks = std::ranges::any_of(model, [](unsigned char c) { return std::isspace(c) != 0; });
+  if (!has_blanks || std::filesystem::exists(model, ignored)) return std::nullopt;
+  return Error{fmt::format("{}: no id of a hub has blanks in it, and there is no such folder", model)};
+}
+
+Error nothing_known(const PreparedLaunch& prepared, const CheckOptions& rules) {
+  std::string text = fmt::format("nothing is known about the model {}", prepared.unknown_model->path);
+  Coverage coverage;
+  for (const Diagnostic& d : findings_of(prepared, rules, coverage)) {
+    if (d.rule == "MD001") text += ". " + d.fix;
+  }
+  return Error{text};
+}
+
 int run_suggest(const SuggestFlags& flags, const std::vector<std::string>& arguments) {
   const auto rules = rule_options(flags.kernel_date);
   if (!rules) return refuse(rules.error());
-  std::error_code ignored;
-  if (std::ranges::any_of(flags.model, [](unsigned char c) { return std::isspace(c) != 0; }) &&
-      !std::filesystem::exists(flags.model, ignored))
-    return refuse(Error{fmt::format("{}: no id of a hub has blanks in it, and there is no such folder", flags.model)});
+  if (auto none = no_model_by_that_name(flags.model)) return refuse(*none);
   Words base = {"--model-path", flags.model};
   base.insert(base.end(), arguments.begin(), arguments.end());
   auto input = launch_input(flags.launch, base);
   if (!input) return refuse(input.error());
   auto prepared = prepare_launch(*input);
   if (!prepared) return refuse(prepared.error());
-  if (prepared->unknown_model) {
-    std::string text = fmt::format("nothing is known about the model {}", prepared->unknown_model->path);
-    Coverage coverage;
-    for (const Diagnostic& d : findings_of(*prepared, *rules, coverage)) {
-      if (d.rule == "MD001") text += ". " + d.fix;
-    }
-    return refuse(Error{text});
-  }
+  if (prepared->unknown_model) return refuse(nothing_known(*prepared, *rules));
   if (prepared->launch.usage) return refuse(Error{prepared->launch.usage->message});
   if (auto other = another_model(*prepared)) return refuse(*other);
   const auto& model = prepared->launch.model;

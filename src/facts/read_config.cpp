@@ -274,18 +274,9 @@ class Reader {
     const Value* named = dict_.find("model_type");
     const ConfigClass* known = named != nullptr && named->is_string() ? tables_.type(named->as_string()) : nullptr;
     if (const Value* code = own_class()) {
-      if (code->is_none() || code->is_number()) {
-        raise(RF::kOther, "TypeError", opens_, "AutoConfig of auto_map names no class: " + code->repr());
-      }
-      if (known == nullptr && !trust_)
-        raise_with({.steps = {{.name = "--trust-remote-code"}}}, "ValueError",
-                   "the model brings its own code; --trust-remote-code allows it");
-      if (runs_own_code(release_, dict_, trust_)) {
-        if (!code->is_string())
-          raise(RF::kOther, "AttributeError", opens_, "AutoConfig of auto_map is no text: " + code->repr());
-        require_own_code();
-        // The code's class is not known: what config.json says, without its defaults.
-        if (known == nullptr) return make(*tables_.find("PreTrainedConfig"), dict_, opens_);
+      // The code's class is not known: what config.json says, without its defaults.
+      if (takes_own_class(*code, known) && known == nullptr) {
+        return make(*tables_.find("PreTrainedConfig"), dict_, opens_);
       }
     }
     if (named == nullptr) raise(RF::kOther, "ValueError", opens_, "config.json has no model_type");
@@ -305,13 +296,32 @@ class Reader {
       raise(RF::kUnknownArchitecture, "ValueError", opens_,
             fmt::format("this release's transformers does not know model type {}", named->repr()));
     }
-    if (release_ >= v0_5(12)) return make(*known, dict_, opens_);
+    return release_ >= v0_5(12) ? make(*known, dict_, opens_) : made_by_either(*known, named->as_string());
+  }
+
+  // Whether the checkpoint's own code makes the configuration.
+  bool takes_own_class(const Value& code, const ConfigClass* known) {
+    if (code.is_none() || code.is_number()) {
+      raise(RF::kOther, "TypeError", opens_, "AutoConfig of auto_map names no class: " + code.repr());
+    }
+    if (known == nullptr && !trust_)
+      raise_with({.steps = {{.name = "--trust-remote-code"}}}, "ValueError",
+                 "the model brings its own code; --trust-remote-code allows it");
+    if (!runs_own_code(release_, dict_, trust_)) return false;
+    if (!code.is_string())
+      raise(RF::kOther, "AttributeError", opens_, "AutoConfig of auto_map is no text: " + code.repr());
+    require_own_code();
+    return true;
+  }
+
+  // Up to 0.5.11, where transformers' class stumbles over a missing key, by SGLang's own, where it has one.
+  HfConfigPtr made_by_either(const ConfigClass& known, const std::string& type) {
     try {
-      return make(*known, dict_, opens_);
-    } catch (const Raised& raised) {  // a class that stumbles over a missing key: SGLang's own class, where it has one
+      return make(known, dict_, opens_);
+    } catch (const Raised& raised) {
       if (raised.refusal.exception != "KeyError") throw;
       note_warning("get_config", "transformers cannot read the configuration; SGLang tries its own class");
-      const ConfigClass* own = tables_.registered(named->as_string());
+      const ConfigClass* own = tables_.registered(type);
       if (own == nullptr) throw;
       return make(*own, dict_, "get_config");
     }
@@ -551,16 +561,10 @@ HfConfigPtr converted(const Value& dict, const ConfigTables& tables) {
 
 }  // namespace
 
-HfConfigPtr hf_text_config(const HfConfigPtr& config, std::string_view function) {
-  const Value names = config->get("architectures");
-  if (names.is_list() && !names.as_list().empty() && !names.as_list()[0].is_string()) {
-    raise(RF::kOther, "AttributeError", function, "the first of the architectures in config.json is no text");
-  }
-  const std::string first = first_name(names);
-  if (first.starts_with("Llava") && first.ends_with("ForCausalLM")) {
-    config->set("dtype", "float16");
-    return config;
-  }
+namespace {
+
+// The parts that may be the language model have the whole's dtype where they say none.
+void share_dtype(const HfConfigPtr& config, std::string_view function) {
   const Value dtype = config->get("dtype");
   for (const char* name : {"text_config", "llm_config", "language_config", "thinker_config"}) {
     HfConfigPtr sub = config->sub(name);
@@ -575,17 +579,22 @@ HfConfigPtr hf_text_config(const HfConfigPtr& config, std::string_view function)
     }
     if (sub->is_none("dtype") && !dtype.is_none()) sub->set("dtype", dtype);
   }
-  HfConfigPtr text;
-  const auto require_heads = [&](const char* name) {
-    text = config->sub(name);
-    if (!text || !text->has("num_attention_heads")) {
-      raise(RF::kOther, "AssertionError", function,
-            fmt::format("{} of the model's configuration has no num_attention_heads", name));
-    }
-  };
+}
+
+HfConfigPtr part_with_heads(const HfConfigPtr& config, const char* name, std::string_view function) {
+  HfConfigPtr text = config->sub(name);
+  if (!text || !text->has("num_attention_heads")) {
+    raise(RF::kOther, "AssertionError", function,
+          fmt::format("{} of the model's configuration has no num_attention_heads", name));
+  }
+  return text;
+}
+
+// The part that is the language model, or null.
+HfConfigPtr language_part(const HfConfigPtr& config, std::string_view function) {
   if (config->has("thinker_config")) {
     require_text_object(config, "thinker_config");
-    text = config->sub("thinker_config");
+    HfConfigPtr text = config->sub("thinker_config");
     if (text && text->has("text_config")) {
       const Value thinker_dtype = text->get("dtype");
       text = text->sub("text_config");
@@ -595,14 +604,31 @@ HfConfigPtr hf_text_config(const HfConfigPtr& config, std::string_view function)
       }
       text->set("dtype", thinker_dtype);
     }
-  } else if (config->has("llm_config")) {
-    require_heads("llm_config");
-  } else if (config->has("language_config")) {
-    require_text_object(config, "language_config");
-    text = config->sub("language_config");
-  } else if (config->has("text_config")) {
-    require_heads("text_config");
+    return text;
   }
+  if (config->has("llm_config")) return part_with_heads(config, "llm_config", function);
+  if (config->has("language_config")) {
+    require_text_object(config, "language_config");
+    return config->sub("language_config");
+  }
+  if (config->has("text_config")) return part_with_heads(config, "text_config", function);
+  return nullptr;
+}
+
+}  // namespace
+
+HfConfigPtr hf_text_config(const HfConfigPtr& config, std::string_view function) {
+  const Value names = config->get("architectures");
+  if (names.is_list() && !names.as_list().empty() && !names.as_list()[0].is_string()) {
+    raise(RF::kOther, "AttributeError", function, "the first of the architectures in config.json is no text");
+  }
+  const std::string first = first_name(names);
+  if (first.starts_with("Llava") && first.ends_with("ForCausalLM")) {
+    config->set("dtype", "float16");
+    return config;
+  }
+  share_dtype(config, function);
+  const HfConfigPtr text = language_part(config, function);
   name_rope_types(config);
   if (!text) return config;
   for (const char* key : kSharedWithText) {

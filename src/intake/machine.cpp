@@ -260,6 +260,45 @@ static void take_file(FactsOfFile file, MachineLookup& out) {
   std::erase_if(out.facts.notes, [&](const auto& note) { return std::ranges::find(told, note) != told.end(); });
 }
 
+namespace {
+
+std::string root_of(const GivenMachine& given) { return given.sysroot.empty() ? "/" : given.sysroot; }
+
+// The cards that the system has.
+void take_cards(const GivenMachine& given, MachineLookup& out) {
+  MachineFacts& facts = out.facts;
+  if (!given.profile || !given.count) {
+    out.cards = facts::read_cards(root_of(given));
+    if (!given.sysroot.empty() && out.cards.cards.empty()) {
+      facts.notes.push_back(fmt::format("{} holds no Intel card", given.sysroot));
+    }
+  }
+  if (out.cards.cards.empty()) return;
+  facts.notes.insert(facts.notes.end(), out.cards.notes.begin(), out.cards.notes.end());
+  facts.device_origin = facts.memory_origin = facts.count_origin = Origin::kSystem;
+  facts.device_place = out.cards.cards.front().driver;
+  // Variables of this process stand until the launch's own are known (machine_for).
+  auto all = facts::visible_devices(out.cards, {});
+  const bool shared = share_host_memory(out, all);
+  if (all.devices.empty()) {
+    facts.device_origin = facts.memory_origin = Origin::kAssumed;
+    facts.device.count = 0;
+  } else {
+    take_visible({all.devices, {}, false}, facts);
+    if (shared) facts.memory_origin = Origin::kAssumed;
+  }
+}
+
+void take_host_memory(const GivenMachine& given, Release release, MachineFacts& facts) {
+  if (facts.host_origin != Origin::kAssumed) return;
+  const std::int64_t mib = facts::read_host_memory_mib(release, root_of(given));
+  if (mib <= 0) return;
+  facts.host_memory_mib = mib;
+  facts.host_origin = Origin::kSystem;
+}
+
+}  // namespace
+
 Result<MachineLookup> look_at_machine(const GivenMachine& given, const std::string* command) {
   MachineLookup out;
   MachineFacts& facts = out.facts;
@@ -279,36 +318,12 @@ Result<MachineLookup> look_at_machine(const GivenMachine& given, const std::stri
   }
   if (command != nullptr) read_image(*command, out);
   if (auto done = decide_release(out); !done) return tl::make_unexpected(done.error());
-  const Release release = *parse_release(facts.release.value);
+  // A file that tells of another machine's cards has none of this host's memory.
   const bool from_file = !given.facts_file.empty() && facts.device_place == given.facts_file;
-  if (!from_file && (!given.profile || !given.count)) {
-    out.cards = facts::read_cards(given.sysroot.empty() ? "/" : given.sysroot);
-    if (!given.sysroot.empty() && out.cards.cards.empty()) {
-      facts.notes.push_back(fmt::format("{} holds no Intel card", given.sysroot));
-    }
-  }
-  // The memory of this host is none of a file that tells of another machine's cards.
-  if (facts.host_origin == Origin::kAssumed && !from_file) {
-    const std::int64_t mib = facts::read_host_memory_mib(release, given.sysroot.empty() ? "/" : given.sysroot);
-    if (mib > 0) {
-      facts.host_memory_mib = mib;
-      facts.host_origin = Origin::kSystem;
-    }
-  }
-  if (!from_file && !out.cards.cards.empty()) {
-    facts.notes.insert(facts.notes.end(), out.cards.notes.begin(), out.cards.notes.end());
-    facts.device_origin = facts.memory_origin = facts.count_origin = Origin::kSystem;
-    facts.device_place = out.cards.cards.front().driver;
-    // Variables of this process stand until the launch's own are known (machine_for).
-    auto all = facts::visible_devices(out.cards, {});
-    const bool shared = share_host_memory(out, all);
-    if (all.devices.empty()) {
-      facts.device_origin = facts.memory_origin = Origin::kAssumed;
-      facts.device.count = 0;
-    } else {
-      take_visible({all.devices, {}, false}, facts);
-      if (shared) facts.memory_origin = Origin::kAssumed;
-    }
+  if (!from_file) {
+    const Release release = *parse_release(facts.release.value);
+    take_host_memory(given, release, facts);
+    take_cards(given, out);
   }
   take_given(given, facts);
   // That tree's, which may be not known: never this machine's.
