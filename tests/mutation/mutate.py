@@ -3,13 +3,14 @@
 
   mutate.py BUILD [--list] [--sample N] [--seed S] [--only TEXT] [--log FILE] [--survivors FILE] [--demand PERCENT]
 
-Every site of tests/mutation/sites.py is altered, one at a time. A mutant is killed when a recorded launch is no longer
-resolved as the release did it (what tests/parity/check.py compares), else when a test of TESTS fails, else, where memory
-is counted, when a sheet is not the recorded one (tests/parity/check_weights.py, check_pools.py), and where reasons are
-given, when a recorded change has none (reasons.py). All are part of `./dev test`. Those that live and cannot matter
-stand in tests/mutation/equivalent.txt with the reason; they are counted apart, and one of them that dies is an error,
-since its reason was wrong. One that does not end in time is tried again with nothing beside it; one that never ends is
-counted apart too. The last line is `killed K of N`.
+Every site of tests/mutation/sites.py is altered: many at once, to see what they change together, then each by itself
+where something changed. A mutant is killed when a recorded launch is no longer resolved as the release did it (what
+tests/parity/check.py compares), else when a test of TESTS fails, else, where memory is counted, when a sheet is not the
+recorded one (tests/parity/check_weights.py, check_pools.py), and where reasons are given, when a recorded change has
+none (reasons.py). All are part of `./dev test`. Those that live and cannot matter stand in tests/mutation/equivalent.txt
+with the reason; they are counted apart, and one of them that dies is an error, since its reason was wrong. One that does
+not end in time is tried again with nothing beside it; one that never ends is counted apart too. The last line is
+`killed K of N`.
 """
 import argparse
 import collections
@@ -38,7 +39,8 @@ LATER = ((SIZES, "check_weights.py", (facts.releases()[-1],)), (SIZES, "check_po
          (REASONS, "reasons.py", ("0.5.23", "0.5.18", "0.5.14", "0.5.11")))
 PLACES = 1 << 26  # as mutation.cpp counts them
 TIMEOUT = 120  # seconds, several times what the slowest takes on a busy machine
-LONG_TIMEOUT = 600  # alone
+LONG_TIMEOUT = 600  # alone, or all of a group at once
+GROUP = 32  # mutants that run at once; mutation.cpp holds 256
 
 
 class TimedOut(Exception):
@@ -52,8 +54,8 @@ def run(command, env, timeout):
         raise TimedOut from error
 
 
-def run_release(program, folder, release, env, timeout=LONG_TIMEOUT):
-    command = [program, "resolve", "--sglang-version", release, "--models", f"{folder}/models", "--batch", f"{folder}/cases.jsonl"]
+def run_release(program, folder, release, env, timeout=LONG_TIMEOUT, cases=None):
+    command = [program, "resolve", "--sglang-version", release, "--models", f"{folder}/models", "--batch", cases or f"{folder}/cases.jsonl"]
     done = run(command, env, timeout)
     return done.stdout.splitlines() if done.returncode == 0 else None
 
@@ -65,21 +67,49 @@ class Recorded:
         self.program, self.release, self.folder = program, release, folder
         folder.mkdir()
         _, self.rows = facts.unpack(release, folder)
+        self.cases = (folder / "cases.jsonl").read_text(encoding="utf-8").splitlines()
         self.sound = run_release(program, folder, release, {"PREFLIGHT_REACHED": f"{folder}/reached"})
         self.reached = {int(line) for line in (folder / "reached").read_text().split()}
 
-    def notices(self, mutant, timeout):
-        lines = run_release(self.program, self.folder, self.release, environment(mutant), timeout)
-        if lines is None or len(lines) != len(self.sound):
-            return f"{self.release}: no answer"
-        for row, was, now in zip(self.rows, self.sound, lines):
-            if was != now and any(check.differences(row, json.loads(now))):
-                return f"{self.release}: {row['id']}"
+    def may_notice(self, mutant):
+        alike = {self.release, int(self.release.split(".")[2])} & set(mutant.releases)
+        return mutant.site % PLACES in self.reached and (not mutant.releases or alike)
+
+    def differing(self, mutants, timeout, among):
+        """Those rows of `among` (numbers) that are resolved otherwise with all of these mutants; None: no answer."""
+        with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as cases:
+            cases.write("".join(f"{self.cases[i]}\n" for i in among))
+            cases.flush()
+            lines = run_release(self.program, self.folder, self.release, environment(*mutants), timeout, cases.name)
+        if lines is None or len(lines) != len(among):
+            return None
+        return [i for i, now in zip(among, lines)
+                if now != self.sound[i] and any(check.differences(self.rows[i], json.loads(now)))]
+
+    def notices(self, mutants, timeout):
+        """{mutant: what tells it}. All at once first: what they change together is what each of them can change."""
+        every = range(len(self.sound))
+        rows = together(lambda: self.differing(mutants, timeout, every)) if len(mutants) > 1 else None
+        found = {}
+        for mutant in mutants if rows is None or rows else ():
+            own = self.differing([mutant], timeout, every if rows is None else rows)
+            if own is None:
+                found[mutant] = f"{self.release}: no answer"
+            elif own:
+                found[mutant] = f"{self.release}: {self.rows[own[0]]['id']}"
+        return found
+
+
+def together(judge):
+    """What is known of many mutants at once; None where one of them ends the run."""
+    try:
+        return judge()
+    except TimedOut:
         return None
 
 
-def environment(mutant):
-    return {"PREFLIGHT_MUTANT": f"{mutant.site}:{mutant.shift}"}
+def environment(*mutants):
+    return {"PREFLIGHT_MUTANT": ",".join(f"{m.site}:{m.shift}" for m in mutants)}
 
 
 class Suites:
@@ -101,30 +131,62 @@ class Suites:
         self.took[name] = time.monotonic() - start
         return {int(line) for line in file.read_text().split()}
 
-    def run(self, names, env, timeout):
+    def run(self, names, env, timeout, *options):
         env = {**env, "PREFLIGHT_TOOL": self.program.removesuffix("_tests")}
-        return run([self.program, f"--gtest_filter={':'.join(names)}", "--gtest_fail_fast", "--gtest_brief=1"], env, timeout)
+        return run([self.program, f"--gtest_filter={':'.join(names)}", "--gtest_brief=1", *options], env, timeout)
+
+    def may_notice(self, name, mutant):
+        return mutant.site % PLACES in self.reached[name]
 
     def in_order(self, mutant):
         """What killed others of this source, what is quick, and the rest."""
-        came_by = [n for n in self.names if mutant.site % PLACES in self.reached[n]]
+        came_by = [n for n in self.names if self.may_notice(n, mutant)]
         mean = sum(self.took.values()) / len(self.took)
         first = [n for n, _ in self.killers[mutant.path].most_common(2) if n in came_by]
         others = [n for n in came_by if n not in first]
         groups = first, [n for n in others if self.took[n] < mean], [n for n in others if self.took[n] >= mean]
         return [g for g in groups if g]
 
-    def notice(self, mutant, timeout):
-        for names in self.in_order(mutant):
-            done = self.run(names, environment(mutant), timeout)
-            if done.returncode != 0:
-                failed = [l for l in done.stdout.decode(errors="replace").splitlines() if l.startswith("[  FAILED  ]")]
-                if not failed:
-                    return "the tests crash"
-                test = failed[0].split()[3]
-                self.killers[mutant.path][f"{test.split('.')[0]}.*"] += 1
-                return test
-        return None
+    def failing(self, mutants, timeout):
+        """{test: launches that its output names} of what fails with all of these mutants; None where they end the run."""
+        names = [n for n in self.names if any(self.may_notice(n, m) for m in mutants)]
+        done = self.run(names, environment(*mutants), timeout)
+        text = done.stdout.decode(errors="replace")
+        failed = [l.split()[3].rstrip(",") for l in text.splitlines() if l.startswith("[  FAILED  ]") and "." in l]
+        if done.returncode not in (0, 1) or bool(failed) != (done.returncode == 1):
+            return None
+        return dict.fromkeys(failed, sorted({l for l in text.splitlines() if l.startswith("> ")}))
+
+    def first_failing(self, names, mutant, timeout, env=None):
+        done = self.run(names, {**environment(mutant), **(env or {})}, timeout, "--gtest_fail_fast")
+        if done.returncode == 0:
+            return None
+        failed = [l for l in done.stdout.decode(errors="replace").splitlines() if l.startswith("[  FAILED  ]")]
+        if not failed:
+            return "the tests crash"
+        test = failed[0].split()[3].rstrip(",")
+        self.killers[mutant.path][f"{test.split('.')[0]}.*"] += 1
+        return test
+
+    def notices(self, mutants, timeout):
+        """{mutant: the test that tells it}, all at once first."""
+        tests = together(lambda: self.failing(mutants, LONG_TIMEOUT)) if len(mutants) > 1 else None
+        found = {}
+        with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as launches:
+            launches.write("\n".join(next(iter((tests or {}).values()), [])))
+            launches.flush()
+            env = {"PREFLIGHT_ONLY_LAUNCHES": launches.name} if tests else {}
+            for mutant in mutants:
+                if tests is None:
+                    orders = self.in_order(mutant)
+                else:
+                    own = [t for t in tests if any(self.may_notice(n, mutant) for n in self.names if t.startswith(n.rstrip("*")))]
+                    orders = [own] if own else []
+                for names in orders:
+                    if test := self.first_failing(names, mutant, timeout, env):
+                        found[mutant] = test
+                        break
+        return found
 
 
 def later_checks_notice(mutant, program, timeout):
@@ -136,17 +198,18 @@ def later_checks_notice(mutant, program, timeout):
     return None
 
 
-def killer(mutant, recorded, tests, timeout):
-    """What notices the mutant, or None."""
-    place = mutant.site % PLACES
+def killers(mutants, recorded, tests, timeout):
+    """{mutant: what notices it}"""
+    found = {}
     for release in recorded:
-        may_differ = {release.release, int(release.release.split(".")[2])} & set(mutant.releases)
-        if place in release.reached and (not mutant.releases or may_differ):
-            if found := release.notices(mutant, timeout):
-                return found
-    if not tests:
-        return None
-    return tests.notice(mutant, timeout) or later_checks_notice(mutant, tests.program.removesuffix("_tests"), timeout)
+        if able := [m for m in mutants if m not in found and release.may_notice(m)]:
+            found.update(release.notices(able, timeout))
+    if tests and (left := [m for m in mutants if m not in found]):
+        found.update(tests.notices(left, timeout))
+        for mutant in left:
+            if mutant not in found and (later := later_checks_notice(mutant, tests.program.removesuffix("_tests"), timeout)):
+                found[mutant] = later
+    return found
 
 
 def equivalents():
@@ -191,24 +254,36 @@ class Log:
                 file.write(f"{self.names[mutant]}\t{fate}\n")
 
 
-def try_all(mutants, recorded, tests, log, jobs):
-    def fate(mutant, timeout=TIMEOUT):
-        try:
-            found = killer(mutant, recorded, tests, timeout)
-        except TimedOut:
-            return "does not end"
-        return f"killed by {found}" if found else "survives"
+def in_groups(mutants):
+    """Mixed, as one of a source may hide what another of it does; no two of a group in one place."""
+    groups = []
+    for mutant in random.Random(1).sample(mutants, len(mutants)):
+        free = (g for g in groups[-8:] if len(g) < GROUP and all(m.site != mutant.site for m in g))
+        group = next(free, None)
+        if group is None:
+            groups.append(group := [])
+        group.append(mutant)
+    return groups
 
-    left = [m for m in mutants if log.fate(m) in (None, "does not end")]
+
+def try_all(mutants, recorded, tests, log, jobs):
+    def fates(group, timeout=TIMEOUT):
+        try:
+            found = killers(group, recorded, tests, timeout)
+        except TimedOut:
+            return dict.fromkeys(group, "does not end")
+        return {m: f"killed by {found[m]}" if m in found else "survives" for m in group}
+
+    groups = in_groups([m for m in mutants if log.fate(m) in (None, "does not end")])
     slow = []
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for mutant, found in zip(left, pool.map(fate, left)):
-            if found == "does not end":
-                slow.append(mutant)
-            else:
-                log.add(mutant, found)
+        for found in pool.map(fates, groups):
+            slow += [m for m, fate in found.items() if fate == "does not end"]
+            for mutant in found:
+                if mutant not in slow:
+                    log.add(mutant, found[mutant])
     for mutant in slow:
-        log.add(mutant, fate(mutant, LONG_TIMEOUT))
+        log.add(mutant, fates([mutant], LONG_TIMEOUT)[mutant])
 
 
 def main():

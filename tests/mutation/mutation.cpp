@@ -1,28 +1,40 @@
 #include "tests/mutation/mutation.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <span>
 
 namespace preflight::mutation {
 namespace {
 
 constexpr std::size_t kPlaces = 1 << 26;
 
-struct Choice {
+struct Altered {
   std::int64_t site = -1;
   int shift = 0;
+};
+
+// Nothing to destroy: it is read to the very end.
+struct Choice {
+  std::array<Altered, 256> altered{};
+  std::size_t count = 0;               // those in use, sorted
   const char* reached_file = nullptr;  // where to write which sites a run came by
 };
 
 Choice read_choice() {
   Choice choice;
-  if (const char* mutant = std::getenv("PREFLIGHT_MUTANT")) {
+  const char* at = std::getenv("PREFLIGHT_MUTANT");
+  while (at != nullptr && *at != '\0' && choice.count < choice.altered.size()) {
     char* end = nullptr;
-    choice.site = std::strtoll(mutant, &end, 10);
-    choice.shift = *end == ':' ? std::atoi(end + 1) : 0;
+    Altered altered{.site = std::strtoll(at, &end, 10)};
+    if (*end == ':') altered.shift = static_cast<int>(std::strtol(end + 1, &end, 10));
+    choice.altered[choice.count++] = altered;
+    at = *end == ',' ? end + 1 : nullptr;
   }
+  std::ranges::sort(std::span(choice.altered).first(choice.count), {}, &Altered::site);
   choice.reached_file = std::getenv("PREFLIGHT_REACHED");
   return choice;
 }
@@ -47,12 +59,12 @@ __attribute__((destructor)) void write_reached() {
 
 }  // namespace
 
-bool altered(std::int64_t site) {
+std::optional<int> shift_of(std::int64_t site) {
   if (kChoice.reached_file != nullptr)
     reached()[static_cast<std::size_t>(site) % kPlaces].store(true, std::memory_order_relaxed);
-  return site == kChoice.site;
+  const auto sites = std::span(kChoice.altered).first(kChoice.count);
+  const auto at = std::ranges::lower_bound(sites, site, {}, &Altered::site);
+  return at != sites.end() && at->site == site ? std::optional(at->shift) : std::nullopt;
 }
-
-int shift() { return kChoice.shift; }
 
 }  // namespace preflight::mutation
