@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 #include "preflight/release.h"
 
@@ -26,6 +28,14 @@ inline int post(std::int64_t site) { return shift_of(site) == kAsOfPost ? 1 : 0;
 template <class Number>
 Number element(std::int64_t site, Number value, Number other) {
   return shift_of(site) ? other : value;
+}
+
+// What a `switch` is asked about: the label of this shift is taken for another.
+template <class Label>
+Label label(std::int64_t site, Label value, std::initializer_list<std::type_identity_t<Label>> labels,
+            std::initializer_list<std::type_identity_t<Label>> others) {
+  const auto which = shift_of(site);
+  return which && value == *(labels.begin() + *which) ? *(others.begin() + *which) : value;
 }
 
 inline Release release(std::int64_t site, Release value) {

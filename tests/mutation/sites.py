@@ -22,6 +22,10 @@ and there and in what is known of models
   {Field::tp_size, Field::pp_size}                             each element leaves it
   {"BeamForCausalLM", Trait::kPooling, v0_5(13)},              a table's row: it leaves
 
+and there, in arguments, intake and fixes
+
+  case Converter::kInt:                                        a case: what has another label is done in its place
+
 The examples of a rule are its tests, and left alone.
 """
 import collections
@@ -38,6 +42,7 @@ POSTS = {int(name.split(".")[2]) for name in SUPPORTED if name.endswith(".post1"
 AS_OF_POST = -2  # a shift to the post-release before, as mutation.h reads it
 # What SGLang asks of a model by name; the readers of files beside it have tests of their own.
 MODEL_FACTS = ("src/facts/architectures", "src/facts/model_", "src/facts/kinds", "src/facts/stored_as", "src/launch/", "src/plan/")
+CASES = ("src/resolve/", "src/rules/", "src/facts/", "src/launch/", "src/plan/", "src/args/", "src/intake/", "src/fix/")
 STRING = r'"(?:[^"\\\n]|\\.)*"'
 
 
@@ -46,7 +51,7 @@ class Mutant:
     site: int
     path: str
     line: int
-    kind: str  # release, threshold, element, added, word
+    kind: str  # release, threshold, element, added, word, case
     shift: int
     text: str  # what stands there
     releases: tuple = ()  # the only ones that can differ; empty: any
@@ -55,7 +60,8 @@ class Mutant:
         if self.shift == AS_OF_POST:
             return f"{self.path}:{self.line}: {self.kind}: {self.text} as of {self.releases[0]}"
         what = {"release": f"{self.text} {self.shift:+}", "threshold": f"{self.text} {self.shift:+}",
-                "element": f"without {self.text}", "added": f"with {self.text}", "word": f"not {self.text}"}[self.kind]
+                "element": f"without {self.text}", "added": f"with {self.text}", "word": f"not {self.text}",
+                "case": self.text}[self.kind]
         return f"{self.path}:{self.line}: {self.kind}: {what}"
 
 
@@ -206,6 +212,19 @@ def set_sites(code, bare, values):
         yield m.end(2), m.end(2), f", {last}, {int(last) * 2}", "added", str(int(last) * 2), [(1, ())]
 
 
+def case_sites(bare, code):
+    """A `switch` is one place; each label of it does in turn what the labels after it do."""
+    for m in re.finditer(r"\bswitch \(([^;{}=]+)\) \{", bare):
+        depth, at = 1, m.end()
+        while depth:
+            depth += {"{": 1, "}": -1}.get(bare[at], 0)
+            at += 1
+        groups = [re.findall(r"case ([^;{}\n]+?)(?<!:):(?!:)", g) for g in re.findall(r"(?:\bcase [^;{}\n]+?(?<!:):(?!:)\s*)+", code[m.end() : at])]
+        pairs = [(label, other[0]) for group, other in zip(groups, groups[1:] + groups[:1]) for label in group]
+        if len(groups) > 1:
+            yield m.start(1), m.end(1), "labels", "case", pairs, [(i, ()) for i in range(len(pairs))]
+
+
 def instrument(path, values):
     """The mutants of one source, and its text with every site in place (None where it has none)."""
     text = path.read_text(encoding="utf-8")
@@ -217,6 +236,8 @@ def instrument(path, values):
         found += [*threshold_sites(bare), *rule_sites(code, bare)]
     if name.startswith(("src/resolve/", "src/rules/", *MODEL_FACTS)) and path.suffix == ".cpp":
         found += [*set_sites(code, bare, values), *row_sites(code), *word_sites(code)]
+    if name.startswith(CASES) and path.suffix == ".cpp":
+        found += case_sites(bare, code)
     found = [f for f in sorted({f[:2]: f for f in reversed(found)}.values(), key=lambda f: f[:2]) if f[5]]
     mutants, edits = [], []
     for ordinal, (start, end, how, kind, shown, ways) in enumerate(found):
@@ -233,6 +254,9 @@ def instrument(path, values):
         elif how == "named":
             number = int(re.search(r"(\d+)\"", was).group(1))
             new = f'mutation::named({site}, {was}, "0.5.{number - 1}", "0.5.{number + 1}")'
+        elif how == "labels":
+            labels, others = zip(*shown)
+            new = f"mutation::label({site}, {was}, {{{', '.join(labels)}}}, {{{', '.join(others)}}})"
         elif how == "leaves":
             new = f'mutation::element({site}, {was}, "\\001")'
         elif how.startswith(", Field::") and start != end:
@@ -245,7 +269,8 @@ def instrument(path, values):
             new = f", mutation::element({site}, {before}, {other})"
         edits.append((start, end, new))
         line = text.count("\n", 0, start) + 1
-        mutants += [Mutant(site, name, line, kind, shift, shown, releases) for shift, releases in ways]
+        for shift, releases in ways:
+            mutants.append(Mutant(site, name, line, kind, shift, " as ".join(shown[shift]) if kind == "case" else shown, releases))
     if not edits:
         return [], None
     return mutants, rewrite(text, bare, edits, name)
@@ -311,7 +336,7 @@ def all_sites():
         mutants += own
         if text is not None:
             texts[str(path.relative_to(ROOT))] = text
-    places = collections.Counter({(m.site, m.path, m.line, m.text, m.kind): m.site for m in mutants}.values())
+    places = collections.Counter({(m.site, m.path, m.line, m.kind): m.site for m in mutants}.values())
     assert max(places.values(), default=1) == 1, "two sites have one number"
     return mutants, texts
 
