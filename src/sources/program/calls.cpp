@@ -27,6 +27,18 @@ constexpr std::array<std::string_view, 13> kStarting = {"run",        "run_alway
 
 constexpr std::size_t kFileSteps = 200;  // to look for a file
 
+// One more while it lives.
+class Counted {
+ public:
+  explicit Counted(int& count) : count_(count) { ++count_; }
+  ~Counted() { --count_; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+ private:
+  int& count_;
+};
+
 }  // namespace
 
 // A command of click itself; one of typer's stays the function that it is.
@@ -152,24 +164,17 @@ Follower::Frame Follower::turn_to_frame(Frame frame) {
 
 // What its body returns; what it yields on the way goes to `yield_to`.
 Val Follower::body_value(Object* function, Object* locals, const YieldTo* yield_to) {
-  Frame outer = turn_to_frame({locals, function, {}, yield_to});
-  const auto back = [&] {
-    (void)turn_to_frame(std::move(outer));
-    --calls_;
-  };
-  ++calls_;
   Val out;
   Flow flow;
-  try {
+  {
+    Frame frame{locals, function, {}, yield_to};
+    const InFrame inside(*this, frame);
+    const Counted depth(calls_);
     if (function->lambda != nullptr)
       out = value(*function->lambda->kids[0]);
     else
       flow = run(function->statement->body);
-  } catch (...) {
-    back();
-    throw;
   }
-  back();
   bool first = !flow.on;
   for (const Left& left : flow.left) {
     if (left.way != Way::kReturn) continue;
