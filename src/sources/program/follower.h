@@ -127,6 +127,8 @@ class Follower {
   int matches_entries(const Expr& pattern, const Val& value);
   int matches_type(const Expr& pattern, const Val& value);
   bool next_item(const Val& all, std::size_t turn, const std::vector<Val>& items, Val& item);
+  Val made_by(const Stmt& one, Val::Kind kind);
+  void bind_decorated(const Stmt& one, const Val& made);
   void define_function(const Stmt& one);
   void define_class(const Stmt& one);
   Val decorated(const Stmt& one, Val value);

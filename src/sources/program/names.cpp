@@ -277,13 +277,26 @@ void Follower::remove_item(const Expr& target) {
                    true)};
 }
 
+// What `def` or `class` makes, of its name.
+Val Follower::made_by(const Stmt& one, Val::Kind kind) {
+  Val made;
+  made.kind = kind;
+  made.object = make();
+  made.object->name = one.name;
+  made.object->statement = &one;
+  made.object->scope = locals_;
+  return made;
+}
+
+// Its name is what the decorators leave.
+void Follower::bind_decorated(const Stmt& one, const Val& made) {
+  const Val v = decorated(one, made);
+  touch(locals_);
+  locals_->now.names[one.name] = v;
+}
+
 void Follower::define_function(const Stmt& one) {
-  Val f;
-  f.kind = Val::Kind::kFunction;
-  f.object = make();
-  f.object->name = one.name;
-  f.object->statement = &one;
-  f.object->scope = locals_;
+  const Val f = made_by(one, Val::Kind::kFunction);
   // Defaults are what they are now.
   for (const Parameter& parameter : one.parameters) {
     if (parameter.fallback == nullptr) continue;
@@ -294,9 +307,7 @@ void Follower::define_function(const Stmt& one) {
     f.object->keys["=" + parameter.name] = std::move(fallback);
   }
   if (quiet_ == 0) functions_.push_back(f.object);
-  Val v = decorated(one, f);
-  touch(locals_);
-  locals_->now.names[one.name] = v;
+  bind_decorated(one, f);
 }
 
 // Decorators that leave a function what it is, or that are followed; others are told of what it starts.
@@ -338,12 +349,7 @@ Val Follower::decorated(const Stmt& one, Val v) {
 }
 
 void Follower::define_class(const Stmt& one) {
-  Val c;
-  c.kind = Val::Kind::kClass;
-  c.object = make();
-  c.object->name = one.name;
-  c.object->statement = &one;
-  c.object->scope = locals_;
+  const Val c = made_by(one, Val::Kind::kClass);
   for (const Argument& base : one.arguments) {
     const Val v = value(*base.value);
     const bool plain = v.is(Val::Kind::kNative) && (v.object->name == "abc.ABCMeta" || v.object->name == "type");
@@ -371,9 +377,7 @@ void Follower::define_class(const Stmt& one) {
       c.object->now.open = fmt::format("{} may change {}", base->name, one.name);
   }
   if (const std::string why = c.object->now.open; !why.empty()) lose(c.object, why, one.begin);
-  const Val v = decorated(one, c);
-  touch(locals_);
-  locals_->now.names[one.name] = v;
+  bind_decorated(one, c);
 }
 
 void Follower::import(const Stmt& one) {
