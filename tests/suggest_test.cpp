@@ -317,6 +317,24 @@ TEST(Suggest, WhatALaunchNeedsInTheEnvironmentIsSetAndSaid) {
   EXPECT_THAT(text.out, HasSubstr("1. SGLANG_OPT_FP8_WO_A_GEMM=false python -m sglang.launch_server"));
 }
 
+// A warning after which no server is there is mended as an error is.
+TEST(Suggest, ExpertsInFloat16AreServedInBfloat16) {
+  const testing::TemporaryDirectory dir;
+  std::string config = testing::read_file(testing::models_root() + "/qwen3-30b-a3b/config.json");
+  const auto at = config.find("\"bfloat16\"");
+  ASSERT_NE(at, std::string::npos) << config;
+  dir.file("config.json", config.replace(at, 10, "\"float16\""));
+  const auto out = suggested({dir.path(), "--device-profile", "b60", "--device-count", "8", "--context", "8192"});
+  ASSERT_FALSE(out["suggestions"].empty()) << out;
+  for (const auto& launch : out["suggestions"]) {
+    const std::string words = launch["arguments"].dump();
+    EXPECT_TRUE(words.find(R"("--dtype","bfloat16")") != std::string::npos ||
+                words.find(R"("--moe-runner-backend","triton")") != std::string::npos)
+        << words;
+    EXPECT_EQ(run_tool(checked(launch, "8", "0.5.23")).status, 0) << words;
+  }
+}
+
 // What SGLang takes by itself is sparse; where triton is what works, the launch says what it does without.
 TEST(Suggest, AModelKeepsItsSparseAttentionWhereItRuns) {
   const auto of = [](const char* card, const char* count, const char* release) {

@@ -287,6 +287,11 @@ Outcome ruled(Search& s, Suggestion& c, const PreparedLaunch& prepared, Outcome 
   const bool lacks_room = room != Outcome::kFound;
   if (error_of(findings, lacks_room) != nullptr) return refused(s, c, findings, kFails, lacks_room, demands);
   if (const Diagnostic* against = against_ours(s, c, findings)) {
+    const bool may_be_mended = against->severity == Severity::kWarning && demands > 0;
+    if (auto next = may_be_mended ? with_demand(s, c, *against) : std::nullopt) {
+      c = std::move(*next);
+      return attempt(s, c, demands - 1);
+    }
     note_refusal(s, c, *against, kFails);
     note_what_stays(s, {against->message});
     return Outcome::kRefused;
