@@ -158,6 +158,8 @@ constexpr LateMessage kTable[] = {
     {"object has no attribute hidden_states", "AttributeError", "forward", "llama_eagle3.py", {"MC005"}},
     {"object has no attribute position_embedding_type", "AttributeError", "", "", {"MC036"}},
     {"object has no attribute classification_out_size", "AttributeError", "", "", {"MC036"}},
+    {"gemma2config object has no attribute hidden_act", "AttributeError", "", "", {"MC036"}},
+    {"gemma2 uses gelu_pytorch_tanh", "ValueError", "", "", {"MC036"}},
     {"only absolute position_embedding_type", "ValueError", "", "", {"MC036"}},
     {"contains custom code which must be executed", "ValueError", "", "", {"RF001"}},
     // Attention backends.

@@ -420,7 +420,10 @@ struct Asked {
   std::string_view key;
   std::string_view only = {};
 };
-constexpr std::array<Asked, 6> kAsked = {
+constexpr std::array<Asked, 8> kAsked = {
+    Asked{"Gemma2ForCausalLM", "hidden_act", "gelu_pytorch_tanh"},
+    Asked{"Gemma2ForSequenceClassification", "hidden_act", "gelu_pytorch_tanh"},
+
     Asked{"BertModel", "position_embedding_type", "absolute"},
     Asked{"BertForSequenceClassification", "position_embedding_type", "absolute"},
     Asked{"Contriever", "position_embedding_type", "absolute"},
@@ -639,8 +642,9 @@ const Rule kRules[] = {
          "AttributeError while the class is built, or ValueError where the value is another. transformers' classes of "
          "these releases fill in none: a checkpoint that was saved with them has no such key.",
      .remedies = {words("the key in the checkpoint's config.json: \"position_embedding_type\": \"absolute\" where the "
-                        "model was trained so, \"classification_out_size\" as wide as its head")},
-     .source = "sglang/srt/models: bert.py, roberta.py, llama_classification.py",
+                        "model was trained so, \"classification_out_size\" as wide as its head, \"hidden_act\": "
+                        "\"gelu_pytorch_tanh\" for Gemma 2")},
+     .source = "sglang/srt/models: bert.py, roberta.py, llama_classification.py, gemma2.py",
      .check = lacks_what_is_asked,
      .quiet_on = {{{.model = "bge-reranker-v2-m3", .args = "--device xpu --attention-backend triton --is-embedding"}}}},
     {.id = "MD020",
