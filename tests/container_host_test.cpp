@@ -126,6 +126,17 @@ TEST(ContainerHost, AContainerWithoutCardsIsToldAndItsCardsAreAssumed) {
   EXPECT_EQ(looked("compose.yaml", service + "    privileged: true\n"), "system");
   const std::string small = pod("");
   EXPECT_THAT(looked("p.yaml", small), HasSubstr("assumed, warning"));
+  for (const char* none : {"gpu.intel.com/xe: 0", "gpu.intel.com/i915: \"0\"", "nvidia.com/gpu: 2", "amd.com/gpu: 1"}) {
+    EXPECT_THAT(looked("p.yaml", pod("    resources: {limits: {" + std::string(none) + "}}\n")),
+                HasSubstr("assumed, warning"))
+        << none;
+  }
+  for (const char* some : {"gpu.intel.com/xe: 1", "gpu.intel.com/i915: some", "nvidia.com/gpu: 0, gpu.intel.com/xe: 1",
+                           "gpu.intel.com/i915_monitoring: 1"}) {
+    EXPECT_EQ(looked("p.yaml", pod("    resources: {limits: {" + std::string(some) + "}}\n")).find("warning"),
+              std::string::npos)
+        << some;
+  }
   EXPECT_THAT(looked("p.yaml", pod("    securityContext: {privileged: true}\n")), HasSubstr("system"));
   EXPECT_THAT(looked("p.yaml", pod("    volumeMounts: [{name: d, mountPath: /dev/dri}]\n",
                                    "  volumes: [{name: d, hostPath: {path: /dev/dri}}]\n")),

@@ -226,6 +226,13 @@ std::optional<facts::CardLimit> cards_of_resources(const python::YamlNode& conta
   return std::nullopt;
 }
 
+// Another maker's card, or none of Intel's in so many words.
+static bool gives_no_intel_card(std::string_view resource, const python::YamlNode& number) {
+  if (resource.starts_with("nvidia.com/") || resource.starts_with("amd.com/")) return true;
+  const bool cards = resource == "gpu.intel.com/xe" || resource == "gpu.intel.com/i915";
+  return cards && is_scalar(&number) && number.text == "0";
+}
+
 bool asks_for_no_card(const python::YamlNode& container) {
   const auto whole = [&](std::initializer_list<std::string_view> path) {
     const python::YamlNode* part = at_path(&container, path);
@@ -239,6 +246,7 @@ bool asks_for_no_card(const python::YamlNode& container) {
     const python::YamlNode* part = at_path(&container, {"resources", list});
     if (part == nullptr) continue;
     for (const auto& [key, value] : part->pairs) {
+      if (gives_no_intel_card(key->text, *value)) continue;
       if (key->text.find("intel.com/") != std::string::npos || key->text.find("gpu") != std::string::npos) return false;
     }
   }
