@@ -391,6 +391,24 @@ TEST(Facts, CardsThatALaunchLeavesOutAreLeftOutOnce) {
   }
 }
 
+// A number given by option is what the launch sees, whatever its variables would leave.
+TEST(Facts, ANumberThatWasGivenThereIsLeftToNoVariable) {
+  const TemporaryDirectory root;
+  add_card(root, 1, "e211", "xe");
+  const Words launch = {"--env", "ONEAPI_DEVICE_SELECTOR=level_zero:1", "--", "--model-path", "Qwen/Qwen3-0.6B"};
+  const auto with = [&](Words words) {
+    words.insert(words.end(), launch.begin(), launch.end());
+    return facts_of(words);
+  };
+  auto written = with({"--sysroot", root.path(), "--device-count", "3"});
+  EXPECT_EQ(written["device"]["count"], 3);
+  const auto read = with({"--facts", root.file("given.json", written.dump())});
+  EXPECT_EQ(read["device"]["count"], 3);
+  EXPECT_EQ(read["device"]["count_origin"], "file");
+  written["device"]["count_origin"] = "system";
+  EXPECT_EQ(with({"--facts", root.file("system.json", written.dump())})["device"]["count"], 1);
+}
+
 TEST(Facts, WhatWasAssumedThereIsAssumedHere) {
   const TemporaryDirectory bare;
   const Words none = {"VIRTUAL_ENV=", "CONDA_PREFIX="};
@@ -592,6 +610,9 @@ TEST(Facts, EachLaunchOfAFileHasTheReleaseOfItsOwnImage) {
             "0.5.19");
   const std::string one = dir.file("one.yaml", "services:\n" + service("a", "v0.5.20-xpu"));
   EXPECT_THAT(run_tool({"nodes", one}).out, HasSubstr("SGLang 0.5.20"));
+  // That it is the one that would have been assumed makes it no assumption.
+  const std::string newest = dir.file("newest.yaml", "services:\n" + service("a", "v0.5.23-xpu"));
+  EXPECT_THAT(run_tool({"check", "--no-kernel", newest}).out, HasSubstr("SGLang 0.5.23 (image)"));
 }
 
 TEST(Facts, AnIdNobodyKnowsIsToldItsNeighbourAndHowToFetchItsFile) {

@@ -291,7 +291,10 @@ Result<FactsOfFile> taken(const Value& facts, const std::string& file) {
     if (!version.empty() && origin_at(*release, "origin") != Origin::kAssumed)
       out.release = {parsed->text(), Origin::kFile, file};
   }
-  if (const Value* device = at(facts, "device")) take_device(*device, file, out);
+  if (const Value* device = at(facts, "device")) {
+    take_device(*device, file, out);
+    of_file.count_settled = text_at(*device, "count_origin") == name_of(Origin::kGiven);
+  }
   if (const Value* host = at(facts, "host")) {
     if (const Value* memory = at(*host, "memory_mib")) {
       out.host_memory_mib = memory->as_int();

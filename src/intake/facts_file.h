@@ -14,7 +14,8 @@ namespace preflight::commands {
 
 struct FactsOfFile {
   MachineFacts facts;
-  facts::Machine cards;  // that make up what it says of the device; none where it says something else
+  facts::Machine cards;        // that make up what it says of the device; none where it says something else
+  bool count_settled = false;  // --device-count said there how many there are, whatever variables would leave
 };
 
 // What the file leaves out stays unknown. What was assumed there is assumed here; the rest is from this file.

@@ -252,6 +252,7 @@ void take_given(const GivenMachine& given, MachineFacts& facts) {
 static void take_file(FactsOfFile file, MachineLookup& out) {
   out.facts = std::move(file.facts);
   out.cards = std::move(file.cards);
+  out.count_settled = file.count_settled;
   out.release_before = out.facts.release;
   auto all = facts::visible_devices(out.cards, {});
   share_host_memory(out, all);
@@ -355,8 +356,8 @@ void take_image(const std::string& image, const std::string& version, bool pinne
   } else if (const auto named = pinned ? judged_pin(version, told) : judged(version, Origin::kImage, image, told)) {
     if (release.origin == Origin::kGiven) {
       differs(*named, release, told);
-    } else if (release.value != named->value) {
-      release = *named;
+    } else {
+      release = *named;  // also where it was assumed, or found here, to be the same
     }
   }
   for (std::string& note : told) {  // a pasted text's image has been told of already
@@ -426,7 +427,7 @@ MachineFacts machine_for(const MachineLookup& lookup, const Environment& launch,
   if (given)
     out.notes.push_back(fmt::format("the container may use {} card{} ({})", given->count, given->count == 1 ? "" : "s",
                                     given->said_by));
-  if (out.count_origin == Origin::kGiven) {
+  if (out.count_origin == Origin::kGiven || (lookup.count_settled && out.count_origin == Origin::kFile)) {
     if (out.device_origin == Origin::kSystem)
       tell_of(facts::visible_devices(lookup.cards, {}), memory_given, out.notes);
     take_limit(given, launch, out);

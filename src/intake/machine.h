@@ -42,6 +42,7 @@ struct MachineLookup {
   SourcedText release_before = {};  // of --facts
   SourcedText image = {};           // release of the image that the command names
   bool packages_given = false;      // by an option or --facts: no program of a launch changes them
+  bool count_settled = false;       // of the cards, by an option where --facts was written: variables leave all of them
   std::vector<std::string> release_notes = {};
 };
 
