@@ -161,6 +161,11 @@ Result<std::vector<LaunchCommand>> read_all(const SourceText& source, FileKind k
   if (found.empty()) {
     if (text.find('\0') != std::string_view::npos) return failure("the command holds a NUL byte", "1:1");
     why_none = NoLaunch::kNamed;
+    for (const ShellNote& note : finder.notes()) {  // one of the same line knows why
+      const bool there = unknown_program && note.rule == "SH004" && kind == FileKind::kShell &&
+                         finder.place(note.offset).line == finder.place(unknown_program->offset).line;
+      if (there) return failure(note.message, place_text(finder.place(note.offset)));
+    }
     if (unknown_program) return failure(unknown_program->message, place_text(finder.place(unknown_program->offset)));
     for (const ShellNote& note : finder.notes()) {
       const bool block = note.message.starts_with("a code block is not understood");

@@ -625,7 +625,9 @@ bool LaunchFinder::starts_server(const std::vector<ShellWord>& words, std::size_
 void LaunchFinder::may_be_a_launch(const ShellWord& program) {
   if (program.unknowns.empty()) return;
   if (!unknown_program_) unknown_program_ = program.unknowns.front();
+  const auto is_told = [&](const ShellWord& one) { return one.begin == program.begin && same_text(one, program); };
   if (!trail_.may_name_server(program) || unclear_programs_.size() >= limits::kLaunches) return;
+  if (std::ranges::any_of(unclear_programs_, is_told)) return;
   unclear_programs_.push_back(program);
   trail_.told(program);
 }

@@ -499,16 +499,21 @@ bool is_option_of_sh(std::string_view name) {
 
 }  // namespace
 
-// `: < FILE` and `exec 3< FILE` of a file that may not be there.
-void ShellEvaluator::heed_missing_input(const Node& node, const ShellCommand& command) {
+// `: < FILE` and `exec 3< FILE` of a file that may not be there, `: > FILE` of one that may not be written.
+void ShellEvaluator::heed_redirections(const Node& node, const ShellCommand& command) {
   if (!for_sh_ || node.words.empty() || !is_special_builtin(written_word(node.words.front()))) return;
-  for (const Redirection& r : node.redirections) {
-    if (r.here_document >= 0 || r.op != "<") continue;
-    const ShellWord file = expand_single(r.target);
-    if (file.text.starts_with('&') || file.text.starts_with("/dev/") || file_test('e', file) == Status::kTrue) continue;
-    if (printing_ != nullptr) printing_->known = false;
-    end_of_sh(command.begin);
-  }
+  if (!may_not_open(node)) return;
+  if (printing_ != nullptr) printing_->known = false;
+  end_of_sh(command.begin);
+}
+
+// Whether a file that it reads or writes may not be there, or not to be written: the command fails then, and does not
+// run.
+bool ShellEvaluator::may_not_open(const Node& node) {
+  return std::ranges::any_of(node.redirections, [&](const Redirection& r) {
+    if (r.here_document >= 0 || !r.names_file || written_word(r.target).starts_with("/dev/")) return false;
+    return r.op.front() == '>' || file_test('e', expand_single(r.target)) != Status::kTrue;
+  });
 }
 
 // `export 1x`, `unset 1x`, `set -o NO_OPTION`
@@ -878,8 +883,8 @@ bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std:
       leave_loops(words, name == "continue");
       return true;
     }
-    for (Loop& loop : loops_) loop.unclear = loop.unclear || undecided_ > loop.undecided;
     if (name == "return" && !returns_.empty()) {
+      for (Loop& loop : loops_) loop.unclear = loop.unclear || undecided_ > loop.undecided;
       spend(state_.size());
       returns_.back().push_back(state_);
       auto& fails = returns_.back().back().fails;

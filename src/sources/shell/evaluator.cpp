@@ -172,7 +172,8 @@ Status ShellEvaluator::run_node(const Node& node) {
   const bool simple = node.kind == Node::Kind::kSimple || node.kind == Node::Kind::kFunction;
   const bool redirected = !simple && (!node.redirections.empty() || piped_);
   for (const Redirection& r : node.redirections) open_descriptor(r);
-  const Status status = redirected ? run_redirected(node) : run_kind(node);
+  Status status = redirected ? run_redirected(node) : run_kind(node);
+  if (status == Status::kTrue && !node.redirections.empty() && may_not_open(node)) status = Status::kUnknown;
   note_status(node, status);
   if (counts_as_failure(node) && conditions_ == 0 && !state_.ended) meet_failure(node, status);
   return status;
@@ -214,7 +215,6 @@ void ShellEvaluator::meet_failure(const Node& node, Status status) {
   if (may_end_on_error_) state_.may_end.emplace(unless(), 0);
   if (!state_.exits_on_error) return;
   if (printing_ != nullptr) printing_->known = false;
-  for (Loop& loop : loops_) loop.unclear = loop.unclear || undecided_ > loop.undecided;
   state_.end = unless();
   state_.end_depth = 0;
   state_.ended = true;
@@ -619,6 +619,7 @@ void ShellEvaluator::run_unknown_loop(const Node& node, std::string_view what, c
   const auto outer_input = input_;
   input_.reset();
   written_.push_back(&names);
+  loops_.push_back({undecided_, false});
   ++muted_;
   body();
   --muted_;
@@ -630,11 +631,18 @@ void ShellEvaluator::run_unknown_loop(const Node& node, std::string_view what, c
       std::exchange(when_, when_.empty() ? fmt::format("in a loop at line {}", line_of(outer(node.begin))) : when_);
   body();
   when_ = outer_when;
-  const auto functions = state_.functions;
-  state_ = behind;
+  loops_.pop_back();
+  const ShellState turn = std::exchange(state_, behind);
+  heed_end_in_loop(turn);
   --undecided_;
   if (outer_input) input_ = Input{unknown_text("what a loop left", 0), 0};
-  for (const auto& [name, function] : functions) state_.functions.emplace(name, function);
+  for (const auto& [name, function] : turn.functions) state_.functions.emplace(name, function);
+}
+
+// What ends the script in a turn that may have run: `exit 1` where a server does not answer in time.
+void ShellEvaluator::heed_end_in_loop(const ShellState& turn) {
+  state_.may_end.insert(turn.may_end.begin(), turn.may_end.end());
+  if (turn.ended && turn.leaves == 0 && !turn.end.empty()) state_.may_end.emplace(turn.end, turn.end_depth);
 }
 
 // Whether the loop goes on behind a turn that break or continue may have ended.
@@ -648,8 +656,11 @@ bool ShellEvaluator::ends_loop() {
 // break and continue.
 void ShellEvaluator::leave_loops(const std::vector<ShellWord>& words, bool goes_on) {
   const int levels = words.size() > 1 ? std::max(1, std::atoi(words[1].text.c_str())) : 1;
-  for (Loop& loop : loops_) loop.unclear = loop.unclear || undecided_ > loop.undecided;
   state_.leaves = std::min(levels, std::max(1, static_cast<int>(loops_.size())));
+  const auto left = std::min(loops_.size(), static_cast<std::size_t>(state_.leaves));
+  for (auto loop = loops_.rbegin(); loop != loops_.rbegin() + static_cast<std::ptrdiff_t>(left); ++loop)
+    loop->unclear = loop->unclear || undecided_ > loop->undecided;
+  state_.end.clear();
   state_.goes_on = goes_on;
   state_.ended = true;
 }
@@ -810,7 +821,6 @@ bool ShellEvaluator::has_no_end(const Node& node) const {
 void ShellEvaluator::stay(const std::string& what) {
   if (error_ || state_.ended) return;
   if (printing_ != nullptr) printing_->known = false;
-  for (Loop& loop : loops_) loop.unclear = loop.unclear || undecided_ > loop.undecided;
   state_.end = fmt::format("unless {} runs, which has no end", what);
   state_.end_depth = 0;
   state_.ended = state_.replaced = state_.stays = true;
@@ -841,7 +851,9 @@ Status ShellEvaluator::run_while(const Node& node) {
   if (!no_end && !shifts && follow_while(node)) return Status::kUnknown;
   shifting_ += shifts ? 1 : 0;
   run_unknown_loop(node, "a loop", [&] {
+    ++conditions_;
     run_node(*node.children[0]);
+    --conditions_;
     run_node(*node.children[1]);
   });
   shifting_ -= shifts ? 1 : 0;
@@ -886,6 +898,7 @@ std::string_view ShellEvaluator::loop_text(const Node& node) const {
 // A turn for each word. `dry`: without a word, to see whether it is known which of them are taken.
 bool ShellEvaluator::follow_for(const Node& node, const std::vector<ShellWord>& words, bool dry) {
   const ShellState before = dry ? state_ : ShellState{};
+  const std::size_t floor = budget_.steps - std::min(budget_.steps, limits::kShellDrySteps);
   const auto outer_input = input_;
   Printed nothing;
   nothing.undecided = undecided_;
@@ -902,7 +915,8 @@ bool ShellEvaluator::follow_for(const Node& node, const std::vector<ShellWord>& 
     const std::string outer_when = std::exchange(when_, fmt::format("{}={}", node.name, word.text));
     run_node(*node.children.front());
     when_ = outer_when;
-    if (ends_loop()) break;
+    if (dry && budget_.steps <= floor) loops_.back().unclear = true;
+    if (ends_loop() || (dry && loops_.back().unclear)) break;
   }
   muted_ -= dry ? 1 : 0;
   const bool clear = !loops_.back().unclear;
@@ -1245,7 +1259,7 @@ Status ShellEvaluator::run_simple(const Node& node) {
     const std::string file = expand_single(r.target).text;
     command.output = file.starts_with("/dev/") ? "" : file;
   }
-  heed_missing_input(node, command);
+  heed_redirections(node, command);
   command.end = command.words.empty() ? command.begin : command.words.back().end;
   if (command.words.empty()) {
     bool plain = true;

@@ -121,6 +121,7 @@ class ShellEvaluator {
   void note_status(const Node& node, Status status);
   Status run_kind(const Node& node);
   Status run_list(const Node& node);
+  void heed_end_in_loop(const ShellState& turn);
   [[nodiscard]] bool does_nothing(const Node& node) const;
   Status run_if(const Node& node);
   Status run_while(const Node& node);
@@ -184,7 +185,8 @@ class ShellEvaluator {
   void follow_files(ShellCommand& command, const Node& node);
   void open_descriptor(const Redirection& r);
   void end_of_sh(std::size_t at);
-  void heed_missing_input(const Node& node, const ShellCommand& command);
+  bool may_not_open(const Node& node);
+  void heed_redirections(const Node& node, const ShellCommand& command);
   void heed_bad_words(const std::vector<ShellWord>& words);
   void trap_each_command(const ShellText& action, std::size_t at);
   bool copy_file(const ShellCommand& command, std::size_t first);

@@ -338,7 +338,7 @@ class ShellEvaluator::Parameter {
   bool take_stand_in(char op, bool colon) {
     const ShellState& state = shell_.state_;
     const bool argument = is_argument(part_.name);
-    const bool asks_instead = op != '+' && !every_ && is_written_empty(part_.argument) &&
+    const bool asks_instead = !every_ && (op == '+' || is_written_empty(part_.argument)) &&
                               shell_.start_.asked.contains((argument ? "$" : "") + part_.name);
     if (!state.arguments_known && (op == '-' || op == '+') && argument && !is_given()) {
       if (shell_.shifting_ > 0 || asks_instead) {
@@ -355,7 +355,7 @@ class ShellEvaluator::Parameter {
     const bool defaults_to_nothing = value_ && value_->defaults != nullptr && value_->defaults->contains(part_.name);
     const bool open = !value_ && !shell_.start_.is_here && !is_touched() && shell_name_start(part_.name.front());
     if (open && asks_instead) {
-      not_set();
+      op == '+' ? unknown(why_not_set()) : not_set();
       return false;
     }
     if (open || (defaults_to_nothing && op != '+')) stand_in(part_.name, op);

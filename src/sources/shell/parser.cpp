@@ -578,6 +578,7 @@ bool ShellParser::redirection(Node& node) {
   }
   r.of_output = r.op.front() == '>' && (descriptor.empty() || descriptor == "1" || descriptor == "&");
   r.to_file = r.op.front() == '>' && peek() != '&' && (descriptor.empty() || descriptor == "1" || descriptor == "&");
+  r.names_file = peek() != '&' && (r.op.front() == '>' || r.op == "<");
   if (peek() == '&' || peek() == '|') ++at_;
   skip_blanks();
   r.target = word();

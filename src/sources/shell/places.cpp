@@ -345,14 +345,28 @@ std::optional<ShellText> ShellEvaluator::printed_place(const std::vector<ShellWo
 
 namespace {
 
-// Programs that leave the files they are given as they are.
+// Programs that leave the files they are given as they are. What `eval` runs is looked at by itself.
 bool only_reads(std::string_view program) {
-  constexpr std::array<std::string_view, 34> kNames = {
-      "jq",      "bc",       "sort",     "uniq",     "diff",   "cat",     "grep",  "source", ".",
-      "test",    "[",        "ls",       "chmod",    "chown",  "head",    "tail",  "wc",     "awk",
-      "cut",     "shopt",    "echo",     "printf",   "export", "cd",      "pushd", "set",    "mkdir",
-      "dirname", "basename", "realpath", "readlink", "stat",   "command", "exit"};
+  constexpr auto kNames = std::to_array<std::string_view>(
+      {"jq",       "bc",       "sort",   "uniq",     "diff",   "cat",     "grep",       "source",     ".",
+       "test",     "[",        "ls",     "chmod",    "chown",  "head",    "tail",       "wc",         "awk",
+       "cut",      "shopt",    "echo",   "printf",   "export", "cd",      "pushd",      "set",        "mkdir",
+       "dirname",  "basename", "stat",   "realpath", "exit",   "command", "readlink",   "eval",       "sleep",
+       "kill",     "pkill",    "pgrep",  "wait",     "ps",     "lsof",    "nvidia-smi", "xpu-smi",    "rocm-smi",
+       "hostname", "id",       "whoami", "nproc",    "seq",    "conda",   "mamba",      "micromamba", "module"});
   return std::ranges::find(kNames, program) != kNames.end();
+}
+
+// curl without an option that names a file to write.
+bool only_asks_for_a_page(const std::vector<ShellWord>& words) {
+  if (base_name(words.front().text) != "curl") return false;
+  return std::none_of(words.begin() + 1, words.end(), [](const ShellWord& word) {
+    const std::string& w = word.text;
+    const bool whole = w.starts_with("--");
+    if (!w.starts_with('-')) return false;
+    if (whole) return w.starts_with("--o") || w.starts_with("--remote") || w.starts_with("--d") || w.starts_with("--c");
+    return w.find_first_of("oODcK") != std::string::npos;
+  });
 }
 
 std::string name_of(const std::string& path) { return fs::path(path).filename().string(); }
@@ -372,7 +386,7 @@ void ShellEvaluator::note_touched(const ShellCommand& command, const Node& node)
   const bool edits = program == "sed" && std::ranges::any_of(command.words, [](const ShellWord& w) {
                        return w.text.starts_with("-") && w.text.find('i') != std::string::npos;
                      });
-  if (only_reads(program) || (program == "sed" && !edits)) return;
+  if (only_reads(program) || only_asks_for_a_page(command.words) || (program == "sed" && !edits)) return;
   const auto runs = program_word(command.words);
   for (std::size_t i = 1; i < command.words.size(); ++i) {
     if ((command.file && i == command.file_word) || i == runs) continue;  // it runs

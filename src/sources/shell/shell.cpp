@@ -104,7 +104,8 @@ bool comes_to_launch(const ShellText& script, std::string_view pasted, const She
   if (!evaluator.run()) return false;
   if (const TakenDefaults& defaults = evaluator.state().defaults; defaults != nullptr) {
     for (const auto& [name, taken] : *defaults) {
-      if (taken.value && taken.value->empty()) decided.empty.insert(name);
+      const bool unset = !taken.value && taken.why == TakenWhy::kNotSet && name != "$@";  // ${NAME+x}
+      if (unset || (taken.value && taken.value->empty())) decided.empty.insert(name);
       if (taken.why == TakenWhy::kMissing) decided.missing.insert(name);
     }
   }

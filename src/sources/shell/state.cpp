@@ -58,7 +58,7 @@ std::optional<ShellValue> shared_front(const ShellValue& a, const ShellValue& b,
     const std::size_t most = std::min(a.items.size(), b.items.size());
     for (std::size_t i = 0; i < most; ++i) {
       const auto& [key, text] = a.items[i];
-      if (key != b.items[i].first || !same_text(text, b.items[i].second) || !text.unknowns.empty()) break;
+      if (key != b.items[i].first || !same_text(text, b.items[i].second)) break;
       out.items.emplace_back(key, text);
     }
     if (out.items.empty()) return std::nullopt;

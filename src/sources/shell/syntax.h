@@ -62,6 +62,7 @@ struct Redirection {
   int here_document = -1;     // index in Node::here_documents
   bool of_output = false;     // what the command prints goes elsewhere
   bool to_file = true;        // what the command prints, not what it reports; and a file, not another descriptor
+  bool names_file = false;    // and not another descriptor
   std::string variable = {};  // {NAME}>: gets the number of the descriptor
 };
 
