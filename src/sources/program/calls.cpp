@@ -186,7 +186,7 @@ Val Follower::body_value(Object* function, Object* locals, const YieldTo* yield_
     } else {
       merge(left.state, why, left.at);
     }
-    out = first ? left.value : merged(out, left.value, "a value here", why, left.at);
+    out = first ? left.value : merged_here(out, left.value, why, left.at);
     first = false;
   }
   std::vector<Left> raised;

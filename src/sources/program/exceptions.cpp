@@ -2,6 +2,8 @@
 #include "src/sources/program/follower.h"
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -11,14 +13,20 @@
 
 #include <fmt/format.h>
 
+#include "src/sources/container_command.h"
+
 namespace preflight::sources::program {
 
 Follower::Flow Follower::try_statement(const Stmt& one) {
   const StatePtr before = take();
   const std::size_t doubts = doubts_;
+  const std::size_t missing = missing_.size();
   ++tries_;
   Flow body = run(one.body);
   --tries_;
+  meet_missing(missing, [&](const Val& exception) {
+    return std::ranges::any_of(one.handlers, [&](const Handler& h) { return catches(h, exception) != 0; });
+  });
   const bool doubtful = doubts_ > doubts && !one.handlers.empty();
   Flow out;
   std::vector<Left> raised;
@@ -215,6 +223,54 @@ void Follower::catch_unsure(const Stmt& one, std::vector<StatePtr>& ends, Flow& 
   drop(base);
 }
 
+namespace {
+
+// Programs that stand wherever Python does, on Debian and in images of it.
+bool is_everywhere(std::string_view program) {
+  constexpr auto kNames = std::to_array<std::string_view>(
+      {"[",         "awk",     "base64",   "basename", "bash",    "cat",   "chgrp",  "chmod",   "chown",  "cmp",
+       "cp",        "cut",     "dash",     "date",     "dd",      "df",    "diff",   "dirname", "du",     "echo",
+       "egrep",     "env",     "expr",     "false",    "fgrep",   "find",  "flock",  "getent",  "grep",   "gunzip",
+       "gzip",      "head",    "hostname", "id",       "ldd",     "ln",    "ls",     "lscpu",   "md5sum", "mkdir",
+       "mktemp",    "mount",   "mv",       "nice",     "nohup",   "nproc", "paste",  "perl",    "pip",    "pip3",
+       "printf",    "pwd",     "readlink", "realpath", "rm",      "rmdir", "sed",    "seq",     "setsid", "sh",
+       "sha256sum", "shuf",    "sleep",    "sort",     "split",   "stat",  "stdbuf", "sync",    "tac",    "tail",
+       "tar",       "taskset", "tee",      "test",     "timeout", "touch", "tr",     "true",    "tty",    "uname",
+       "uniq",      "wc",      "which",    "whoami",   "xargs",   "yes"});
+  const bool of_system =
+      program.find('/') == program.npos || program.starts_with("/bin/") || program.starts_with("/usr/bin/");
+  const std::string_view name = base_name(program);
+  return name.starts_with("python") || (of_system && std::ranges::find(kNames, name) != kNames.end());
+}
+
+}  // namespace
+
+// A program that is not there raises FileNotFoundError, which check=False does not keep from ending this one.
+void Follower::may_be_missing(const Val& args, std::size_t at) {
+  const bool words = args.is(Val::Kind::kList) || args.is(Val::Kind::kTuple);
+  if (quiet_ > 0 || apart_ > 0 || names_server(args) || (words && args.object->now.items.empty())) return;
+  const Val& program = words ? args.object->now.items.front() : args;
+  if (!program.known_text() || is_everywhere(program.text->text)) return;
+  const std::string& name = program.text->text;
+  spend_bytes(source_.text.size());
+  for (const char quote : {'"', '\''}) {
+    if (source_.text.find(fmt::format("which({0}{1}{0}", quote, name)) != std::string_view::npos) return;
+  }
+  missing_.push_back(at);
+  if (tries_ == 0) meet_missing(missing_.size() - 1, [](const Val&) { return false; });
+}
+
+// What a try, or what stands for one, leaves of those within it.
+void Follower::meet_missing(std::size_t from, const std::function<bool(const Val&)>& is_met) {
+  if (missing_.size() <= from) return;
+  const bool met = is_met(instance("FileNotFoundError"));
+  for (std::size_t i = from; i < missing_.size() && !met && tries_ == 0; ++i) {
+    const std::string what = fmt::format("unless the program ends at line {}", line(missing_[i]));
+    if (endings_.size() < kMostEndings && std::ranges::find(endings_, what) == endings_.end()) endings_.push_back(what);
+  }
+  if (met || tries_ == 0) missing_.resize(from);
+}
+
 // unittest.mock.patch(…) and its kin, which put something else in the place of what is called within.
 static bool is_patch(std::string_view written) {
   const std::string_view name = written.substr(0, written.find('('));
@@ -328,6 +384,7 @@ Follower::Flow Follower::within_object(const Val& manager, const Stmt& one, std:
   }
   if (exit == nullptr) return inside(entered, one, from);
   const Val leaves_by = *exit;
+  const std::size_t missing = missing_.size();
   ++tries_;
   Flow flow;
   try {
@@ -336,6 +393,7 @@ Follower::Flow Follower::within_object(const Val& manager, const Stmt& one, std:
     flow = leave(Way::kRaise, thrown.value, thrown.at);
   }
   --tries_;
+  meet_missing(missing, [](const Val&) { return false; });
   call_exit(leaves_by, manager, one, flow);
   return flow;
 }
@@ -377,6 +435,7 @@ void Follower::call_exit(const Val& exit, const Val& manager, const Stmt& one, F
 
 // contextlib.suppress(TYPE, …)
 Follower::Flow Follower::within_suppress(const Val& manager, const Stmt& one, std::size_t from) {
+  const std::size_t missing = missing_.size();
   ++tries_;
   const StatePtr before = take();
   const std::size_t doubts = doubts_;
@@ -387,6 +446,9 @@ Follower::Flow Follower::within_suppress(const Val& manager, const Stmt& one, st
     out = leave(Way::kRaise, thrown.value, thrown.at);
   }
   --tries_;
+  meet_missing(missing, [&](const Val& exception) {
+    return std::ranges::any_of(manager.object->bound, [&](const Val& type) { return is_exception(exception, type); });
+  });
   std::vector<Left> raised;
   std::vector<Left> others;
   for (Left& left : out.left) {

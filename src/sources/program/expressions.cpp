@@ -945,13 +945,7 @@ Val Follower::either(const std::function<Val()>& a, const std::function<Val()>& 
   const std::string why = fmt::format("depends on a branch at line {}", line(at));
   merge(other, why, at);
   if (first->is(Val::Kind::kUnknown) && !second->is(Val::Kind::kUnknown)) std::swap(first, second);
-  Val out = merged(*first, *second, "", why, at);
-  if (out.is(Val::Kind::kUnknown) && !same(*first, *second)) {
-    auto mystery = std::make_shared<Mystery>(*out.mystery);
-    mystery->what = "a value here " + why;
-    out.mystery = mystery;
-  }
-  return out;
+  return merged_here(*first, *second, why, at);
 }
 
 Val Follower::choice(const Expr& e) {

@@ -54,6 +54,8 @@ class Follower {
   bool merge(const StatePtr& state, const std::string& why, std::size_t at);
   Content merged(const Content& a, const Content& b, const std::string& why, std::size_t at, bool& changed);
   Val merged(const Val& a, const Val& b, const std::string& name, const std::string& why, std::size_t at);
+  // Of a value without a name.
+  Val merged_here(const Val& a, const Val& b, const std::string& why, std::size_t at);
   std::vector<Val> merged_items(const std::vector<Val>& a, const std::vector<Val>& b, const std::string& why,
                                 std::size_t at);
   bool same(const Val& a, const Val& b, int depth = 0) const;
@@ -103,6 +105,8 @@ class Follower {
   void settle(std::vector<Left>& left, Way way, Flow& out, const std::string& why, std::size_t at);
   Flow try_statement(const Stmt& one);
   void catch_left(const Stmt& one, std::vector<Left> raised, std::vector<StatePtr>& ends, Flow& out, bool sure);
+  void may_be_missing(const Val& args, std::size_t at);
+  void meet_missing(std::size_t from, const std::function<bool(const Val&)>& is_met);
   void catch_unsure(const Stmt& one, std::vector<StatePtr>& ends, Flow& out);
   Flow handle(const Handler& handler, const Val& exception);
   int catches(const Handler& handler, const Val& exception);  // 1, 0, or -1: not known
@@ -352,6 +356,7 @@ class Follower {
   Val fields_of(const Val& object, std::size_t at);
   Val run_as_command(const Val& function, const Arguments& a, bool of_typer = false);
   Val as_typer_reads(const Parameter& one, const Val& given, std::size_t at);
+  std::optional<Val> map_of_pool(bool spreads, Arguments& a);
   std::optional<Val> pool_call(const std::string& name, Arguments& a);
 
   // --- command lines (options.cpp) ---
@@ -561,6 +566,7 @@ class Follower {
   std::set<std::string> written_files_;  // names of files that the program may have written
   bool moved_ = false;                   // os.chdir
   std::size_t doubts_ = 0;               // what may have failed so far
+  std::vector<std::size_t> missing_;     // where what is started may not be there, within the tries that are followed
   mutable std::size_t steps_ = limits::kProgramSteps;
   mutable int levels_ = 0;
   std::uintptr_t stack_ = stack_place();  // where it began

@@ -377,19 +377,32 @@ std::optional<Val> Follower::pool_call(const std::string& name, Arguments& a) {
     run_apart(a.values[0], inner);
     return instance("future");
   }
-  const bool maps = name == "pool.map" || name == "pool.imap" || name == "pool.starmap";
-  if (!maps || a.values.size() != 2)
-    return name.starts_with("pool.") || name.starts_with("future.") ? std::optional(unclear(a.at, a.end))
-                                                                    : std::nullopt;
-  const auto items = items_of(a.values[1], a.at);
-  if (!items) return std::nullopt;
+  constexpr auto kMaps = std::to_array<std::string_view>(
+      {"pool.map", "pool.imap", "pool.imap_unordered", "pool.map_async", "pool.starmap", "pool.starmap_async"});
+  if (std::ranges::find(kMaps, name) != kMaps.end() && a.values.size() >= 2)
+    return map_of_pool(name.find("starmap") != std::string::npos, a);
+  const bool hands_on = std::ranges::any_of(a.values, [](const Val& v) { return v.is(Kind::kFunction); });
+  const bool of_pool = name.starts_with("pool.") || name.starts_with("future.");
+  return of_pool && !hands_on ? std::optional(unclear(a.at, a.end)) : std::nullopt;
+}
+
+// map(FUNCTION, ITEMS, …) of an executor, which takes one of each; that of a pool has a number behind its only ones.
+std::optional<Val> Follower::map_of_pool(bool spreads, Arguments& a) {
+  std::vector<std::vector<Val>> rows;
+  for (std::size_t i = 1; i < a.values.size(); ++i) {
+    if (i > 1 && (a.values[i].is(Kind::kInt) || a.values[i].is(Kind::kNone))) continue;  // chunksize
+    const auto items = items_of(a.values[i], a.at);
+    if (!items || std::ranges::any_of(*items, is_many)) return std::nullopt;
+    if (i == 1) rows.resize(items->size());
+    rows.resize(std::min(rows.size(), items->size()));
+    for (std::size_t k = 0; k < rows.size(); ++k) rows[k].push_back((*items)[k]);
+  }
   std::vector<Val> out;
-  for (const Val& item : *items) {
+  for (std::vector<Val>& row : rows) {
     Arguments inner;
     inner.at = a.at;
     inner.end = a.end;
-    inner.values = {item};
-    if (name == "pool.starmap") inner.values = items_of(item, a.at).value_or(std::vector<Val>{item});
+    inner.values = spreads ? items_of(row[0], a.at).value_or(row) : std::move(row);
     out.push_back(call(a.values[0], inner));
   }
   return list_of(std::move(out));

@@ -251,6 +251,7 @@ std::optional<Val> Follower::start_process(const std::string& name, Arguments& a
   start_popen(*args, shell_runs_it, a);
   if (const Val* input = a.key("input"); input != nullptr && !shell_runs_it) start_input(*args, *input, a);
   conditions_.resize(outer);
+  if (!shell_runs_it) may_be_missing(*args, a.at);
   return process_of(name, *args, shell_runs_it, a);
 }
 

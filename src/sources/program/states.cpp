@@ -126,6 +126,15 @@ Val Follower::merged(const Val& a, const Val& b, const std::string& name, const 
   return out;
 }
 
+Val Follower::merged_here(const Val& a, const Val& b, const std::string& why, std::size_t at) {
+  Val out = merged(a, b, "", why, at);
+  if (!out.is(Val::Kind::kUnknown) || same(a, b)) return out;
+  auto mystery = std::make_shared<Mystery>(*out.mystery);
+  mystery->what = "a value here " + why;
+  out.mystery = mystery;
+  return out;
+}
+
 // What both have in front and behind stays; between them is what differs.
 std::vector<Val> Follower::merged_items(const std::vector<Val>& a, const std::vector<Val>& b, const std::string& why,
                                         std::size_t at) {
