@@ -182,6 +182,7 @@ void ManifestReader::document(const YamlNode& root) {
     overridden();
     find_base();
     included(root);
+    configs_of_compose(root);
     around.added = circle_among(*services_, "docker compose");
     if (around.added) told_.insert(tree_.offset(*services_));
     return walk(*services_, around, 1, "services");
@@ -191,6 +192,8 @@ void ManifestReader::document(const YamlNode& root) {
   if (is_map(&root) && value_of(root, "apiVersion") != nullptr && served(root)) return;
   if (is_map(&root) && value_of(root, "apiVersion") != nullptr)
     around.dialect = Dialect::kKubernetes;
+  else if (azure_ = is_azure(root); azure_)
+    around.dialect = Dialect::kWorkflow;
   else if (is_map(&root) && (value_of(root, "jobs") != nullptr || is_action(root))) {
     around.dialect = Dialect::kWorkflow;
     // CircleCI; GitHub's jobs say what they run on.
@@ -250,8 +253,8 @@ void ManifestReader::walk_map(const YamlNode& node, Around around, int depth, co
   if (key == "data" && around.dialect == Dialect::kKubernetes) return;  // of a ConfigMap
   numbers_of_group(node, around);
   nodes_of_dynamo(node, around);
-  if (around.dialect == Dialect::kWorkflow) matrix_of(node, around);
-  if (around.dialect == Dialect::kWorkflow) asked(node, "if", around);
+  if (around.dialect == Dialect::kWorkflow) azure_ ? matrix_of_azure(node, around) : matrix_of(node, around);
+  if (around.dialect == Dialect::kWorkflow) asked(node, azure_ ? "condition" : "if", around);
   if (tasks_) asked(node, "when", around);
   count_replicas(node, around);
   take_image(node, around);
@@ -279,7 +282,12 @@ void ManifestReader::walk_map(const YamlNode& node, Around around, int depth, co
   }
   for (const char* part :
        {"env", "environment", "envs", "variables", "containerEnv", "remoteEnv", "environment_variables"}) {
-    if (const YamlNode* value = value_of(node, part)) environment(*value, around, around.env, part);
+    const YamlNode* value = value_of(node, part);
+    if (value == nullptr) continue;
+    if (azure_ && std::string_view(part) == "variables")
+      variables_of_azure(*value, around);
+    else
+      environment(*value, around, around.env, part);
   }
   if (around.dialect == Dialect::kWorkflow) job_settings(node, around);
   const auto group = around.dialect == Dialect::kKubernetes && !given_.contains("LWS_WORKER_INDEX") &&

@@ -665,6 +665,7 @@ void ManifestReader::environment(const YamlNode& node, const Around& around, Val
       else
         by_matrix_.erase(name);
       ShellText text = without_expressions(value, env);
+      if (azure_) text = with_macros(text, around.macros);
       if (text.text.size() > value.text.size()) bytes_ += weight(text);  // one may hold another twice
       env.insert_or_assign(name, std::move(text));
       return;

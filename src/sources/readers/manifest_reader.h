@@ -71,6 +71,7 @@ class ManifestReader {
     std::optional<LaunchUnknown> added = {};      // words that nobody wrote here
     bool never = false;                           // that holds in no row of the matrix
     Values fields = {};                           // of a Pod: what fieldRef finds, by its path
+    Values macros = {};                           // of Azure: what $(NAME) stands for, by names in small letters
   };
 
   // The command of a container as it is put together.
@@ -256,6 +257,12 @@ class ManifestReader {
   [[nodiscard]] ShellWord printed_by_go(const YamlNode& value) const;
   void value_from(const YamlNode& from, const std::string& name, const YamlNode& at, const Around& around, Values& env);
   void set_unknown(const std::string& name, std::string_view where, const YamlNode& at, Values& env) const;
+  static bool is_azure(const YamlNode& root);
+  void variables_of_azure(const YamlNode& node, Around& around);
+  void matrix_of_azure(const YamlNode& node, Around& around) const;
+  [[nodiscard]] ShellText with_macros(const ShellText& text, const Values& macros) const;
+  void configs_of_compose(const YamlNode& root);
+  Mounted configs_in(const YamlNode& node);
 
   const SourceText& source_;
   Variables given_;  // those of compose's .env among them
@@ -285,6 +292,7 @@ class ManifestReader {
   bool pm2_ = false;                                  // entries of its `apps`
   bool editor_ = false;                               // tasks or debugger's entries of an editor
   bool tekton_ = false;                               // an object of it
+  bool azure_ = false;                                // a pipeline of Azure
   bool chart_values_ = false;                         // what a chart makes of them stands in its templates
   std::string kind_ = {};                             // of the object at hand
   bool plain_object_ = false;                         // of Kubernetes itself: nobody adds variables to its containers

@@ -59,7 +59,25 @@ void ManifestReader::take_files(const YamlNode& map, const std::string& space, V
   }
 }
 
+// `configs` of a service: NAME, which stands at /NAME, or {source, target}.
+ManifestReader::Mounted ManifestReader::configs_in(const YamlNode& node) {
+  Mounted out;
+  const YamlNode* list = part_of(node, "configs");
+  out.any = true;
+  for (const YamlNode* item : is_list(list) ? list->items : std::vector<YamlNode*>{}) {
+    const std::string source = is_map(item) ? text_of(*item, "source") : item->text;
+    const std::string target = is_map(item) ? text_of(*item, "target") : std::string();
+    const KeyOfMap key(std::string(), source);
+    if (!texts_.contains(key)) continue;
+    const std::string at = joined("/", target.empty() ? source : target);
+    out.files.insert_or_assign(at, key);
+    if (out.ours.size() < kMostNamed && speaking_.contains(key)) out.ours.emplace_back(std::string(base_name(at)), key);
+  }
+  return out;
+}
+
 ManifestReader::Mounted ManifestReader::mounted_in(const YamlNode& node, const Around& around) {
+  if (around.dialect == Dialect::kCompose && !texts_.empty()) return configs_in(node);
   Mounted out;
   const YamlNode* list = part_of(node, "volumeMounts");
   if (!is_list(list) || around.dialect != Dialect::kKubernetes) return out;

@@ -2,9 +2,11 @@
 // make other files of. Tested by tests/sources_test.cpp.
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include <fmt/format.h>
 
+#include "src/base/ascii_case.h"
 #include "src/base/limits.h"
 #include "src/sources/container_command.h"
 #include "src/sources/readers/manifest_reader.h"
@@ -170,6 +172,90 @@ void ManifestReader::typed_lines(const YamlNode* lines, ShellText& script) {
   if (!spend(1 + word.text.size() / limits::kStepBytes)) return;
   append(script, word);
   append(script, {"\n", {word.end}, {}});
+}
+
+// --- pipelines of Azure ---
+
+// `jobs`, `stages` or `steps` as lists of maps.
+bool ManifestReader::is_azure(const YamlNode& root) {
+  if (!is_map(&root) || value_of(root, "on") != nullptr || value_of(root, "version") != nullptr) return false;
+  constexpr auto kParts = std::to_array<std::string_view>({"jobs", "stages", "steps"});
+  constexpr auto kItems = std::to_array<std::string_view>({"job", "deployment", "stage", "script", "bash", "task"});
+  return std::ranges::any_of(kParts, [&](std::string_view part) {
+    const YamlNode* list = value_of(root, part);
+    return is_list(list) && std::ranges::any_of(list->items, [&](const YamlNode* item) {
+             return is_map(item) &&
+                    std::ranges::any_of(kItems, [&](std::string_view key) { return value_of(*item, key) != nullptr; });
+           });
+  });
+}
+
+// What a variable is called in the environment: model.path is MODEL_PATH.
+static std::string name_in_environment(std::string name) {
+  for (char& c : name) c = c == '.' || c == ' ' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return name;
+}
+
+// Of a pipeline, a stage or a job: $(NAME) stands for them, and programs find them under names in capitals.
+void ManifestReader::variables_of_azure(const YamlNode& node, Around& around) {
+  Values named;
+  environment(node, around, named, "variables");
+  for (const auto& [name, value] : named) around.macros.insert_or_assign(ascii_lower(name), value);
+  for (const auto& [name, value] : named) {
+    ShellText text = with_macros(value, around.macros);
+    if (source_.text.find(fmt::format("task.setvariable variable={}", name)) != std::string_view::npos)
+      text = unknown_text(fmt::format("a step may set {} anew; give it with {}", name, how_to_set(name)),
+                          text.origin.empty() ? tree_.offset(node) : text.origin.front());
+    around.macros.insert_or_assign(ascii_lower(name), text);
+    around.env.insert_or_assign(name_in_environment(name), std::move(text));
+  }
+}
+
+// strategy: {matrix: {LEG: {NAME: VALUE}}}: each leg has its own.
+void ManifestReader::matrix_of_azure(const YamlNode& node, Around& around) const {
+  const YamlNode* strategy = value_of(node, "strategy");
+  const YamlNode* matrix = is_map(strategy) ? value_of(*strategy, "matrix") : nullptr;
+  if (!is_map(matrix)) return;
+  for (const auto& [leg, values] : matrix->pairs) {
+    if (!is_map(values)) continue;
+    for (const auto& [name, value] : values->pairs) {
+      if (!is_scalar(name)) continue;
+      set_unknown(name->text, "the matrix of this job", *value, around.macros);
+      around.macros.insert_or_assign(ascii_lower(name->text), around.macros.at(name->text));
+      around.env.insert_or_assign(name_in_environment(name->text), around.macros.at(name->text));
+    }
+  }
+}
+
+// $(NAME) of a variable; that of no variable stays, and is the shell's.
+ShellText ManifestReader::with_macros(const ShellText& text, const Values& macros) const {
+  return filled_expressions(text, "$(", ")", [&](const std::string& all, std::size_t at) -> std::optional<ShellText> {
+    const std::string name = all.substr(2, all.size() - 3);
+    if (const auto given = given_.find(name); given != given_.end())
+      return ShellText{given->second, std::vector<std::size_t>(given->second.size(), at), {}};
+    const auto macro = macros.find(ascii_lower(name));
+    if (macro != macros.end()) return macro->second;
+    const bool of_azure = name.find('.') != std::string::npos && name.find_first_of(" /\"'$") == std::string::npos;
+    return of_azure ? std::optional(given_or_unknown(all, at, "by Azure")) : std::nullopt;
+  });
+}
+
+// --- files that a compose file writes itself ---
+
+// configs: {NAME: {content: TEXT}}
+void ManifestReader::configs_of_compose(const YamlNode& root) {
+  const YamlNode* configs = value_of(root, "configs");
+  if (!is_map(configs)) return;
+  for (const auto& [name, config] : configs->pairs) {
+    const YamlNode* content = is_scalar(name) && is_map(config) ? value_of(*config, "content") : nullptr;
+    if (!is_scalar(content)) continue;
+    const auto text = interpolate(tree_.word(*content), Interpolation::kCompose, source_.text, given_, {});
+    if (!text) continue;
+    const KeyOfMap at(std::string(), name->text);
+    texts_.insert_or_assign(at, *text);
+    scripts_.insert_or_assign(at, *text);
+    if (speaks(*text)) speaking_.insert(at);
+  }
 }
 
 }  // namespace preflight::sources

@@ -1,5 +1,6 @@
 // Steps that a workflow runs. Tested by tests/sources_test.cpp.
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include <fmt/format.h>
@@ -44,6 +45,7 @@ void ManifestReader::step(const YamlNode& value, const Around& around) {
     append(script, line);
     append(script, {"\n", {line.end}, {}});
   }
+  if (azure_) script = with_macros(script, around.macros);
   if (!speaks(script)) return;
   if (around.never) return finder_.account(script);
   if (!around.shell.empty() && !is_shell(first_word(around.shell))) return step_elsewhere(script, around);
@@ -124,7 +126,9 @@ void ManifestReader::asked(const YamlNode& node, std::string_view key, Around& a
   if (text.starts_with("${{") && text.ends_with("}}")) text = text.substr(3, text.size() - 5);
   text = text.substr(std::min(text.find_first_not_of(" \n"), text.size()));
   text.erase(text.find_last_not_of(" \n") + 1);
-  if (text == "true" || text == "always()" || text == "success()" || text == "!cancelled()" || text.empty()) return;
+  constexpr auto kAlways = std::to_array<std::string_view>(
+      {"", "true", "always()", "success()", "!cancelled()", "succeeded()", "succeededOrFailed()"});
+  if (std::ranges::find(kAlways, text) != kAlways.end()) return;
   if (key == "if" && decided_by_matrix(text, around)) return;
   constexpr std::size_t kMostShown = 80;
   if (text.size() > kMostShown) text = text.substr(0, kMostShown) + "…";
