@@ -241,6 +241,20 @@ TEST(ContainerHost, RanksPassHandlesOnlyWhereTheContainerLetsThem) {
               HasSubstr("warning: ZE_AFFINITY_MASK=1 shows 1 of the 2"));
 }
 
+// Ranks that end as they start leave no server; those that may hang are told, and no more.
+TEST(ContainerHost, RanksThatEndAsTheyStartLeaveADoubt) {
+  const auto verdict = [](const std::string& flags) {
+    const ToolRun run =
+        run_tool({"check", "--no-kernel", "--no-fixes", "--format", "json", "--command",
+                  "docker run --device /dev/dri " + flags + kServer + "Qwen/Qwen3-0.6B --device xpu --tp 2"});
+    const auto report = nlohmann::json::parse(run.out, nullptr, false);
+    return report.is_object() ? report["verdict"].get<std::string>() : run.err;
+  };
+  EXPECT_EQ(verdict(""), "doubtful");
+  EXPECT_EQ(verdict("-v /dev/dri/by-path:/dev/dri/by-path"), "clean");
+  EXPECT_EQ(verdict("--cap-add SYS_PTRACE"), "clean");
+}
+
 TEST(ContainerHost, AServiceSaysItInItsOwnWords) {
   const TemporaryDirectory dir;
   const auto with = [&](const std::string& part) {

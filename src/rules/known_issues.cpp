@@ -255,6 +255,7 @@ const Rule kRules[] = {
      .source = "uxlfoundation/oneCCL#217",
      .device = "xpu",
      .need = RuleNeed::kNothing,
+     .doubtful = true,
      .check = ranks_in_a_container,
      .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --tp-size 2", .env = "ZE_AFFINITY_MASK=0"}}},
      .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu"},
