@@ -52,6 +52,25 @@ TEST(Pages, SaysThatItsRemediesWereNotTried) {
   EXPECT_GT(acting, 0);
 }
 
+// A backend that no other row has is a row of its own: sparse attention, which a model gets where none is named.
+TEST(Pages, TheLaunchsOwnAttentionIsAmongTheRows) {
+  const std::vector<std::string> sparse = {
+      "--model-path", source_directory() + "/tests/data/models/deepseek-v3.2", "--tp", "16", "--moe-runner-backend",
+      "triton"};
+  const auto later = rows_for(sparse);
+  EXPECT_EQ(row(later, "as given", 128)["resolved_backend"], "dsa");
+  EXPECT_EQ(row(later, "as given", 64)["verdict"], "changed");
+  EXPECT_EQ(row(later, "triton", 128)["resolved_backend"], "triton");
+  const auto before = rows_for(sparse, "0.5.19");
+  EXPECT_THAT(row(before, "as given", 64)["errors"].dump(), HasSubstr("BK027"));
+  EXPECT_THAT(row(before, "triton", 64)["errors"].dump(), Not(HasSubstr("QN010")));
+  EXPECT_THAT(row(before, "triton", 128)["errors"].dump(), HasSubstr("QN010"));
+  const auto plain = rows_for({"--model-path", "Qwen/Qwen3-0.6B", "--attention-backend", "triton"});
+  EXPECT_TRUE(row(plain, "as given", 64).is_null());
+  const auto flex = rows_for({"--model-path", "Qwen/Qwen3-0.6B", "--attention-backend", "flex_attention"});
+  EXPECT_EQ(row(flex, "as given", 64)["resolved_backend"], "flex_attention");
+}
+
 // The line is taken as it stands: its options are given, those that it leaves out are not.
 TEST(Pages, WhatIsRecommendedHolds) {
   using Words = std::vector<std::string>;

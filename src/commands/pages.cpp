@@ -193,14 +193,26 @@ const Row* recommended(const std::vector<Row>& rows) {
   return best != rows.end() && best->good() ? &*best : nullptr;
 }
 
-std::string reason(const Row& r, const std::vector<Row>& rows) {
+bool names_a_phase(const Launch& launch) {
+  return launch.args.last_given(Field::prefill_attention_backend) != nullptr ||
+         launch.args.last_given(Field::decode_attention_backend) != nullptr;
+}
+
+// What becomes of the backends that the launch has.
+std::string_view kept_backends(const Launch& launch) {
+  if (names_a_phase(launch)) return "; prefill and decode keep the backends you gave them";
+  return launch.args.last_given(Field::attention_backend) != nullptr ? "; attention keeps the backend you gave it"
+                                                                     : "; attention stays what SGLang takes by itself";
+}
+
+std::string reason(const Row& r, const std::vector<Row>& rows, const Launch& launch) {
   const std::size_t told = r.warnings.size();
   const std::string rules = told == 0 ? std::string("no rule objects")
                                       : fmt::format("`check` tells {} warning{}", told, told == 1 ? "" : "s");
   std::string out = r.kept() ? "SGLang leaves it as given, and " + rules : rules;
   if (r.kernel == name_of(VerdictWord::kPass)) out += "; the kernel passes";
   if (r.backend == kAsGiven) {
-    out += "; prefill and decode keep the backends you gave them";
+    out += kept_backends(launch);
   } else if (r.backend != kBackends.front()) {
     if (r.backend == kSplit) out += "; prefill stays on triton";
     const auto first =
@@ -268,13 +280,17 @@ void add_pages_options(CLI::App& app, PagesFlags& flags) {
   app.add_option("--kernel-date", flags.kernel_date, kKernelDate);
 }
 
+// Such as sparse attention, which a model gets where no backend is named.
+bool attends_otherwise(const Launch& launch) {
+  const Value& backend = launch[Field::attention_backend];
+  return launch.accepted() && backend.is_string() &&
+         std::ranges::find(kBackends, std::string_view(backend.as_string())) == kBackends.end();
+}
+
 std::vector<std::string_view> backends_of(const Launch& launch) {
   std::vector<std::string_view> out(kBackends.begin(), kBackends.end());
   if (!has_split(launch)) std::erase(out, kSplit);
-  if (launch.args.last_given(Field::prefill_attention_backend) != nullptr ||
-      launch.args.last_given(Field::decode_attention_backend) != nullptr) {
-    out.insert(out.begin(), kAsGiven);
-  }
+  if (names_a_phase(launch) || attends_otherwise(launch)) out.insert(out.begin(), kAsGiven);
   return out;
 }
 
@@ -311,7 +327,7 @@ int run_pages(const PagesFlags& flags, const std::vector<std::string>& arguments
       .machine = prepared->machine, .rows = rows, .best = {}, .reason = {}, .drawing = drawn(*prepared, *rules, best)};
   if (best != nullptr) {
     report.best = static_cast<std::size_t>(best - rows.data());
-    report.reason = reason(*best, rows);
+    report.reason = reason(*best, rows, prepared->launch);
   }
   if (!flags.svg.empty() && !write_picture(flags.svg, report.drawing)) return kBadInput;
   report::print(output.format == Format::kJson ? report::pages_json(report)
