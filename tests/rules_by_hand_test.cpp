@@ -253,6 +253,11 @@ const Row kRows[] = {
        m.hf_config = m.hf_config.with("vision_config", Value::dict({{"hidden_size", 1408}, {"num_heads", 16}}));
      }},
     {"SA003", 23, 0, "qwen3-0.6b", "--device xpu", nothing},
+    {"HY015", 23, 0, "qwen3-8b", kPlain,
+     [](Launch&, ModelFacts& m) {
+       m.is_hybrid_swa = true;
+       m.swa_layer_ids.clear();
+     }},
     {"MC036", 23, 0, "qwen2.5-1.5b", kPlain,
      [](Launch&, ModelFacts& m) {
        m.architectures = {"LlamaForClassification"};
@@ -428,6 +433,12 @@ Edit voxtral(const char* key, std::int64_t heads) {
 void with_model_package(Launch& l, ModelFacts&) { l.env["SGLANG_EXTERNAL_MODEL_PACKAGE"] = "mine"; }
 Edit of_class(const char* name) {
   return [=](Launch&, ModelFacts& m) { m.architectures = {name}; };
+}
+Edit with_window_layers(std::vector<std::int64_t> layers) {
+  return [=](Launch&, ModelFacts& m) {
+    m.is_hybrid_swa = true;
+    m.swa_layer_ids = layers;
+  };
 }
 // A configuration that was saved by transformers, or a few keys written down, with what its class asks for or not.
 Edit asked(const char* name, Value::Dict keys, const char* saved_by = "5.5.0") {
@@ -1355,6 +1366,11 @@ const Bound kBounds[] = {
      "--device xpu --tp-size 8 --attention-backend dsa --decode-attention-backend triton", nothing},
     {"BK026", 23, false, "deepseek-v3.2",
      "--device xpu --tp-size 8 --attention-backend dsa --prefill-attention-backend triton", nothing},
+    {"HY015", 11, true, "qwen3-8b", kPlain, with_window_layers({})},
+    {"HY015", 23, false, "qwen3-8b", kPlain, with_window_layers({0})},
+    {"HY015", 23, false, "qwen3-8b", kPlain,
+     all({with_window_layers({}),
+          [](Launch&, ModelFacts& m) { m.hf_config = m.hf_config.with("compress_ratios", Value::list({4})); }})},
     {"MC036", 11, true, "qwen2.5-1.5b", kPlain, asked("BertModel", {})},
     {"MC036", 23, true, "qwen2.5-1.5b", kPlain, asked("BertForSequenceClassification", {})},
     {"MC036", 23, true, "qwen2.5-1.5b", kPlain, asked("XLMRobertaModel", {})},

@@ -137,6 +137,13 @@ std::optional<Finding> unplaced_attention(const LaunchFacts& f) {
 
 constexpr std::string_view kLinear = "sglang/srt/layers/attention/linear";
 
+// DeepSeek-V4's layers stand in its own list.
+std::optional<Finding> no_window_layers(const LaunchFacts& f) {
+  const ModelFacts& m = f.model();
+  if (!m.is_hybrid_swa || !m.swa_layer_ids.empty() || !m.root("compress_ratios").is_none()) return std::nullopt;
+  return Finding{.message = "the model's class has layers with a window, and its configuration names none"};
+}
+
 const Rule kRules[] = {
     {.id = "HY001",
      .refs = {"MB-7"},
@@ -349,6 +356,17 @@ const Rule kRules[] = {
      .quiet_on = {{{.model = "qwen3-next-80b-a3b",
                     .args = "--device xpu --disable-radix-cache --tp-size 8",
                     .since = v0_5(13)}}}},
+    {.id = "HY015",
+     .field = Field::model_path,
+     .summary = "a class of layers with and without a window, and a configuration that names none with one",
+     .why =
+         "AssertionError while the cache is built: it is shared out between two pools, and one of them would have no "
+         "layer.",
+     .remedies = {give("--disable-hybrid-swa-memory")},
+     .source = "sglang/srt/model_executor/pool_configurator.py",
+     .check = no_window_layers,
+     .quiet_on = {{{.model = "gpt-oss-20b", .args = "--device xpu --tp-size 2", .since = v0_5(20)},
+                   {.model = "qwen3-8b", .args = "--device xpu"}}}},
 };
 
 }  // namespace

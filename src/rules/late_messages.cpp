@@ -259,6 +259,7 @@ constexpr LateMessage kTable[] = {
     {"name causal_conv1d_fn is", "NameError", "", "", {"HY005"}},
     {"compiled with cuda enabled", "", "", "kda_backend.py", {"HY006"}},
     {"not in full attention layers", "ValueError", "", "", {"HY013"}},
+    {"must have at least one swa layer", "AssertionError", "", "", {"HY015"}},
     // Sampling, adapters, caches.
     {"invalid grammar backend", "ValueError", "", "", {"US003"}},
     {"name top_k_top_p_sampling_from_probs is", "NameError", "", "", {"SA001"}},
