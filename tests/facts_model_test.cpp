@@ -483,14 +483,31 @@ TEST(ModelFacts, APartWithoutATypeHasThatOfItsClass) {
 }
 
 TEST(ModelFacts, ADamagedQuantizationFileRefuses) {
-  const testing::TemporaryDirectory dir;
-  dir.file("m/config.json", kPlain.data());
-  dir.file("m/hf_quant_config.json", "{");
-  ModelFiles models(KnownModels::kNo);
-  ModelRequest request;
-  request.release = kNew;
-  request.path = dir.path() + "/m";
-  EXPECT_EQ(refusal_of(build_model(models, request)), "JSONDecodeError _parse_quant_hf_config");
+  struct Row {
+    const char* text;
+    Release release;
+    const char* refusal;
+  };
+  for (const Row& row :
+       {Row{"{", kNew, "JSONDecodeError _parse_quant_hf_config"},
+        Row{"[]", v0_5(19), "TypeError _parse_modelopt_quant_config"},
+        Row{"[]", v0_5(20), "AttributeError unwrap_modelopt_quantization_config"},
+        Row{"null", v0_5(11), "TypeError _parse_modelopt_quant_config"},
+        Row{"{}", v0_5(19), "KeyError _parse_modelopt_quant_config"}, Row{"{}", v0_5(20), ""},
+        Row{R"({"quantization": []})", v0_5(19), "AttributeError _parse_modelopt_quant_config"},
+        Row{R"({"quantization": []})", v0_5(20), ""},
+        Row{R"({"quantization": {"quant_algo": 1}})", v0_5(11), "TypeError _parse_modelopt_quant_config"},
+        Row{R"({"quantization": {"quant_algo": true}})", kNew, "TypeError _parse_modelopt_quant_config"},
+        Row{R"({"quantization": {"quant_algo": 0}})", kNew, ""}}) {
+    const testing::TemporaryDirectory dir;
+    dir.file("m/config.json", kPlain.data());
+    dir.file("m/hf_quant_config.json", row.text);
+    ModelFiles models(KnownModels::kNo);
+    ModelRequest request;
+    request.release = row.release;
+    request.path = dir.path() + "/m";
+    EXPECT_EQ(refusal_of(build_model(models, request)), row.refusal) << row.text << row.release.text();
+  }
 }
 
 // The file of ModelSlim is read whatever config.json says, and a draft's is not.

@@ -76,8 +76,12 @@ bool has_nvfp4_layer(const Value& config) {
   });
 }
 
+constexpr const char* kParseModelOpt = "_parse_modelopt_quant_config";
+
 // What a ModelOpt description means: the fields to merge into it; None when it says nothing known.
 Value parse_modelopt(const ModelBuilder& b, const Value& config) {
+  if (const Value given = field(config, "quant_algo"); given.is_number() && given.truthy())
+    raise(RF::kOther, "TypeError", kParseModelOpt, "quant_algo names no algorithm: " + given.repr());
   const std::string algo = text_field(config, "quant_algo");
   const auto named = [&](const char* method) { return Value::dict({{"quant_method", method}, {"quant_algo", algo}}); };
   if (algo == "MIXED_PRECISION") {
@@ -107,15 +111,19 @@ Value parse_modelopt(const ModelBuilder& b, const Value& config) {
 
 // Since 0.5.20 the description may lie one level deeper, or in the file itself.
 Value unwrap_modelopt(const ModelBuilder& b, const Value& file) {
-  constexpr const char* kParse = "_parse_modelopt_quant_config";
   const bool unwraps = b.since(v0_5(20));
+  if (!file.is_dict()) {
+    raise(RF::kOther, unwraps ? "AttributeError" : "TypeError",
+          unwraps ? "unwrap_modelopt_quantization_config" : kParseModelOpt, "hf_quant_config.json holds no object");
+  }
   const Value* inner = file.find("quantization");
   if (inner == nullptr) {
-    if (!unwraps) raise(RF::kOther, "KeyError", kParse, "hf_quant_config.json has no 'quantization'");
+    if (!unwraps) raise(RF::kOther, "KeyError", kParseModelOpt, "hf_quant_config.json has no 'quantization'");
     return file;
   }
   if (!inner->is_dict()) {
-    if (!unwraps) raise(RF::kOther, "AttributeError", kParse, "'quantization' in hf_quant_config.json is no object");
+    if (!unwraps)
+      raise(RF::kOther, "AttributeError", kParseModelOpt, "'quantization' in hf_quant_config.json is no object");
     return Value();
   }
   if (!unwraps) return *inner;
