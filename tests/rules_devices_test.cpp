@@ -47,6 +47,10 @@ TEST(RulesOfDevices, SparseAttentionIsBuiltForTheSameDevices) {
   EXPECT_EQ(told(v0_5(23), kPlain, "b60"), "");
   EXPECT_EQ(told(v0_5(23), kOnTriton, "max1550"), "");
   EXPECT_EQ(told(v0_5(19), kPlain, "max1550"), "");
+  // The rule asks for no model, and of a launch whose resolution ended before it there is none.
+  Launch unknown = launch_of(v0_5(23), "deepseek-v3.2", split_words(kPlain), testing::device_of("max1550"), {});
+  unknown.model = nullptr;
+  for (const Diagnostic& d : check(unknown).diagnostics) EXPECT_NE(d.rule, "BK002");
 }
 
 TEST(RulesOfDevices, ABackendIsForeignToTheDeviceOfTheLaunch) {

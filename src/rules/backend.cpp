@@ -76,7 +76,7 @@ bool attends_sparsely(std::string_view backend) { return backend == "dsa" || bac
 // those for latent attention.
 std::string_view on_intel_kernels(const LaunchFacts& f) {
   if (f.uses_xpu()) return "intel_xpu";
-  if (f.before(20) || !is_deepseek_sparse(f.model(), f.release())) return {};
+  if (f.before(20) || !f.has_model() || !is_deepseek_sparse(f.model(), f.release())) return {};
   for (const std::string_view backend : {f.decode_backend(), f.prefill_backend()}) {
     if (attends_sparsely(backend)) return backend;
   }
