@@ -1,6 +1,7 @@
 // Model facts from config.json: what SGLang's ModelConfig derives, refuses and warns of. Every row was compared with
 // the real class of its release.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -507,6 +508,29 @@ TEST(ModelFacts, ADamagedQuantizationFileRefuses) {
     request.release = row.release;
     request.path = dir.path() + "/m";
     EXPECT_EQ(refusal_of(build_model(models, request)), row.refusal) << row.text << row.release.text();
+  }
+}
+
+// Of a model of the hub SGLang fetches that file alone, warns of what goes wrong, and does not look for ModelSlim's.
+TEST(ModelFacts, ADamagedQuantizationFileOfTheHubIsWarnedOf) {
+  for (const char* text : {"{", "[]", R"({"quantization": {"quant_algo": 1}})"}) {
+    const testing::TemporaryDirectory dir;
+    const std::string model = "hub/models--acme--tiny/";
+    dir.file(model + "refs/main", "c0ffee");
+    dir.file(model + "snapshots/c0ffee/config.json", kPlain.data());
+    dir.file(model + "snapshots/c0ffee/hf_quant_config.json", text);
+    dir.file(model + "snapshots/c0ffee/quant_model_description.json", "{broken");
+    for (const Release release : {kOld, kNew}) {
+      ModelFiles models(KnownModels::kYes);
+      models.look_in({.env = {{"HF_HUB_CACHE", dir.path() + "/hub"}}});
+      ModelRequest request;
+      request.release = release;
+      request.path = "acme/tiny";
+      const auto outcome = build_model(models, request);
+      ASSERT_NE(facts_of(outcome), nullptr) << text << refusal_of(outcome);
+      EXPECT_EQ(facts_of(outcome)->quantization.value_or("none"), "none") << text;
+      EXPECT_THAT(log_of(outcome), ::testing::HasSubstr("_parse_quant_hf_config")) << text;
+    }
   }
 }
 

@@ -138,6 +138,21 @@ Value merged(Value dict, const Value& more) {
   return dict;
 }
 
+// A model of the hub, wherever it lies: its files are fetched one by one.
+bool is_fetched(const ModelBuilder& b) { return !b.source.has_file(b.request.path, "."); }
+
+constexpr const char* kModelOptFile = "hf_quant_config.json";
+
+Value quantization_beside(const ModelBuilder& b) {
+  const auto file = b.source.json_file(b.request.path, kModelOptFile);
+  if (!file)
+    raise(RF::kOther, "JSONDecodeError", "_parse_quant_hf_config", fmt::format("{} is no valid JSON", kModelOptFile));
+  const Value inner = unwrap_modelopt(b, *file);
+  // The file's own words stay beside what they mean: the type of the cache is read there.
+  const Value parsed = inner.truthy() ? parse_modelopt(b, inner) : Value();
+  return parsed.is_dict() && file->is_dict() ? merged(*file, parsed) : parsed;
+}
+
 Value checkpoint_quantization(ModelBuilder& b) {
   Value config = b.hf->get("quantization_config");
   if (config.is_dict()) {
@@ -150,21 +165,21 @@ Value checkpoint_quantization(ModelBuilder& b) {
   }
   config = b.hf->get("compression_config");
   if (!config.is_none()) return config;
-  constexpr const char* kFile = "hf_quant_config.json";
-  if (!b.source.has_file(b.request.path, kFile)) return Value();
-  const auto file = b.source.json_file(b.request.path, kFile);
-  if (!file) raise(RF::kOther, "JSONDecodeError", "_parse_quant_hf_config", fmt::format("{} is no valid JSON", kFile));
-  const Value inner = unwrap_modelopt(b, *file);
-  // The file's own words stay beside what they mean: the type of the cache is read there.
-  const Value parsed = inner.truthy() ? parse_modelopt(b, inner) : Value();
-  return parsed.is_dict() && file->is_dict() ? merged(*file, parsed) : parsed;
+  if (!b.source.has_file(b.request.path, kModelOptFile)) return Value();
+  if (!is_fetched(b)) return quantization_beside(b);
+  try {
+    return quantization_beside(b);
+  } catch (const Raised& raised) {  // SGLang goes on without it
+    b.warn("_parse_quant_hf_config", fmt::format("{} is not used: {}", kModelOptFile, raised.refusal.message));
+    return Value();
+  }
 }
 
 // ModelSlim's description, a file of its own, comes before what the configuration says. None where there is none.
 Value modelslim_description(const ModelBuilder& b) {
   constexpr const char* kFile = "quant_model_description.json";
   constexpr const char* kFind = "_find_quant_modelslim_config";
-  if (b.request.is_draft || !b.source.has_file(b.request.path, kFile)) return Value();
+  if (b.request.is_draft || is_fetched(b) || !b.source.has_file(b.request.path, kFile)) return Value();
   const auto file = b.source.json_file(b.request.path, kFile);
   if (!file) raise(RF::kOther, "JSONDecodeError", kFind, fmt::format("{} is no valid JSON", kFile));
   if (!file->is_dict()) raise(RF::kOther, "TypeError", kFind, fmt::format("{} holds no object", kFile));
@@ -290,10 +305,13 @@ std::optional<DescribedBeside> unasked_description(const ModelBuilder& b) {
 }
 
 std::optional<std::string> unread_quantization(ModelBuilder& b) {
-  constexpr const char* kFile = "hf_quant_config.json";
-  if (!b.facts.quant_config.is_none() || !b.source.has_file(b.request.path, kFile)) return std::nullopt;
-  const auto file = b.source.json_file(b.request.path, kFile);
-  return file ? std::optional(text_field(unwrap_modelopt(b, *file), "quant_algo")) : std::nullopt;
+  if (!b.facts.quant_config.is_none() || !b.source.has_file(b.request.path, kModelOptFile)) return std::nullopt;
+  const auto file = b.source.json_file(b.request.path, kModelOptFile);
+  try {
+    return file ? std::optional(text_field(unwrap_modelopt(b, *file), "quant_algo")) : std::nullopt;
+  } catch (const Raised&) {  // a fetched file that says nothing
+    return std::nullopt;
+  }
 }
 
 void verify_quantization(ModelBuilder& b) {
