@@ -49,6 +49,31 @@ TEST(ModelFolder, IsMistralsByItsNameAndFilesAsEachReleaseLooksAtThem) {
   EXPECT_EQ(read_as_mistral("plain", {"consolidated.safetensors", "model.safetensors"}), "12-17");
 }
 
+// The hub lists what the snapshot in the cache holds; where it must not be asked, the snapshot itself is looked at.
+std::string of_the_hub_read_as_mistral(const std::string& name, const std::vector<std::string>& files,
+                                       const Environment& variables) {
+  const TemporaryDirectory root;
+  const std::string model = "hub/models--acme--" + name;
+  root.file(model + "/refs/main", "c0ffee");
+  root.file(model + "/snapshots/c0ffee/config.json", known_config("qwen3-8b"));
+  for (const std::string& file : files) root.file(model + "/snapshots/c0ffee/" + file, "");
+  return release_ranges([&](Release release) -> long {
+    facts::ModelFiles models(facts::KnownModels::kYes);
+    models.look_in({.env = {{"HF_HUB_CACHE", root.path() + "/hub"}}});
+    const ParseOutcome parsed = args::parse(release, {"--model-path", "acme/" + name});
+    const Launch launch = resolve::resolve({std::get<ServerArgs>(parsed), models, device_of("b60"), variables});
+    return launch.resolved[Field::load_format] == Value("mistral") ? 1 : 0;
+  });
+}
+
+TEST(ModelFolder, OfTheHubIsMistralsByTheFilesOfItsSnapshot) {
+  EXPECT_EQ(of_the_hub_read_as_mistral("plain", {"consolidated.safetensors"}, {}), "12-23");
+  EXPECT_EQ(of_the_hub_read_as_mistral("plain", {"consolidated.safetensors"}, {{"HF_HUB_OFFLINE", "1"}}), "22-23");
+  EXPECT_EQ(of_the_hub_read_as_mistral("plain", {"consolidated.safetensors", "model.safetensors"}, {}), "12-17");
+  EXPECT_EQ(of_the_hub_read_as_mistral("plain", {"params.json"}, {}), "none");
+  EXPECT_EQ(of_the_hub_read_as_mistral("plain", {}, {}), "none");
+}
+
 TEST(ModelFolder, WithAJointHeadIsAnEmbeddingModelOfOneCard) {
   const TemporaryDirectory root;
   root.file("joint/config.json", known_config("qwen3.5-9b"));

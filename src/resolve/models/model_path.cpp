@@ -15,6 +15,7 @@
 #include "src/facts/gguf/gguf_config.h"
 #include "src/facts/gguf/gguf_file.h"
 #include "src/facts/hub_name.h"
+#include "src/facts/launch_variables.h"
 #include "src/resolve/core/queries.h"
 
 namespace preflight::resolve {
@@ -44,10 +45,11 @@ void download_from_object_store(Resolution& r, const Value& path) {
       {{.words = "install runai_model_streamer, or give a local directory"}});
 }
 
-// Mistral's own weight files without Hugging Face ones, or a family that is only loaded from them.
+// Mistral's own weight files without Hugging Face ones, or a family that is only loaded from them. Of a model by its id
+// the hub is asked, which has what its snapshot here has; where it cannot be asked, the snapshot is only since 0.5.22.
 bool is_mistral_native(Resolution& r) {
   const std::string& path = r.text(Field::model_path);
-  if (!r.models().has_file(path, ".")) return false;  // no directory: upstream asks the hub
+  if (!r.models().has_file(path, ".") && r.before(v0_5(22)) && facts::asks_no_hub(r.env())) return false;
   const std::string lower = ascii_lower(path);
   const bool named = lower.find("mistral-large-3") != std::string::npos ||
                      lower.find("mistral-small-4") != std::string::npos || lower.find("leanstral") != std::string::npos;
