@@ -514,7 +514,7 @@ TEST(CheckPaths, AModuleThatTheReleaseLacksStartsNothing) {
   for (const Module& row :
        {Module{"bench_offline_throughput", "0.5.20", "0.5.21", "run sglang.benchmark.offline_throughput"},
         Module{"benchmark.offline_throughput", "0.5.15", "0.5.14", "run sglang.bench_offline_throughput"},
-        Module{"benchmark.one_batch_server", "0.5.14", "0.5.13", "run sglang.bench_one_batch_server"}}) {
+        Module{"benchmark.one_batch_server", "0.5.14", "0.5.13.post1", "run sglang.bench_one_batch_server"}}) {
     const std::string file =
         dir.file("module.sh", fmt::format("python3 -m sglang.{} --model-path Qwen/Qwen3-8B --tp 2\n", row.name));
     EXPECT_THAT(check(file, row.has).out, Not(HasSubstr("has no module"))) << row.name;

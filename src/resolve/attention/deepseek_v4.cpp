@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "src/base/ascii_case.h"
 #include "src/python/integer.h"
 #include "src/resolve/models/model_queries.h"
@@ -77,11 +79,12 @@ void assign_defaults(Resolution& r) {
 }
 
 void check_exchange(Resolution& r) {
-  if (r.since(v0_5(17)) && !r.one_of(Field::moe_a2a_backend, {"none", "deepep", "megamoe"}) &&
-      (r.before(v0_5(19)) || !r.is(Field::moe_a2a_backend, "mori"))) {
-    r.refuse(RF::kOther, "ValueError", kContext,
-             "context parallelism of DeepSeek V4 needs --moe-a2a-backend none, deepep, megamoe or mori");
-  }
+  const bool mori = r.since(v0_5(19));
+  if (r.before(v0_5(17)) || r.one_of(Field::moe_a2a_backend, {"none", "deepep", "megamoe"})) return;
+  if (mori && r.is(Field::moe_a2a_backend, "mori")) return;
+  r.refuse(RF::kOther, "ValueError", kContext,
+           fmt::format("context parallelism of DeepSeek V4 needs --moe-a2a-backend {}",
+                       mori ? "none, deepep, megamoe or mori" : "none, deepep or megamoe"));
 }
 
 void turn_sparse_prefill_off(Resolution& r) {

@@ -1,5 +1,7 @@
 // Context parallelism of the prefill. Upstream: arg_groups/parallel_hook.py (handle_context_parallelism),
 // cp_tp_group_sharing_hook.py and model_override_base.py. Tested by tests/resolve_parallel_test.cpp.
+#include <fmt/format.h>
+
 #include "src/base/ascii_case.h"
 #include "src/python/integer.h"
 #include "src/resolve/models/model_queries.h"
@@ -74,14 +76,16 @@ void check_group_sharing_drafts(Resolution& r, bool glm) {
   if (r.none(Field::speculative_algorithm)) return;
   if (!glm)
     r.refuse(RF::kOther, "ValueError", kFunction, "speculative decoding does not go with a shared CP and TP group");
-  if (r.since(v0_5(23)) && r.is(Field::speculative_algorithm, "DFLASH")) return;
+  const bool dflash = r.since(v0_5(23));
+  if (dflash && r.is(Field::speculative_algorithm, "DFLASH")) return;
   const bool native = contains({"EAGLE", "NEXTN"}, ascii_upper(r.text(Field::speculative_algorithm)));
   const bool own_draft =
       r.none(Field::speculative_draft_model_path) || r[Field::speculative_draft_model_path] == r[Field::model_path];
   const bool one_branch = r.none(Field::speculative_eagle_topk) || r[Field::speculative_eagle_topk] == Value(1);
   if (!native || !own_draft || !one_branch) {
     r.refuse(RF::kOther, "ValueError", kFunction,
-             "a shared CP and TP group drafts with DFLASH or the model's own layers, top-k 1");
+             fmt::format("a shared CP and TP group drafts with {}the model's own layers, top-k 1",
+                         dflash ? "DFLASH or " : ""));
   }
 }
 

@@ -3,6 +3,8 @@
 // Tested by tests/resolve_parallel_test.cpp.
 #include "src/resolve/parallel/moe.h"
 
+#include <fmt/format.h>
+
 #include "src/resolve/core/handlers.h"
 #include "src/resolve/models/model_queries.h"
 
@@ -50,10 +52,12 @@ void check_cutedsl(Resolution& r, std::string_view function) {
                          (declares && has_hybrid_nvfp4_experts(r.model()));
   r.require(RF::kOther, quantized, function, "--moe-runner-backend flashinfer_cutedsl needs NVFP4 experts");
   check_expert_parallelism(r, function);
+  const bool flashinfer = r.since(v0_5(13));
   const bool dispatches = r.one_of(Field::moe_a2a_backend, {"none", "deepep"}) ||
-                          (r.since(v0_5(13)) && r.is(Field::moe_a2a_backend, "flashinfer"));
+                          (flashinfer && r.is(Field::moe_a2a_backend, "flashinfer"));
   r.require(RF::kOther, dispatches, function,
-            "--moe-runner-backend flashinfer_cutedsl needs --moe-a2a-backend none, deepep or flashinfer");
+            fmt::format("--moe-runner-backend flashinfer_cutedsl needs --moe-a2a-backend {}",
+                        flashinfer ? "none, deepep or flashinfer" : "none or deepep"));
   if (r.since(v0_5(18)) && r.is(Field::moe_a2a_backend, "deepep") &&
       r.env_bool("SGLANG_FLASHINFER_NVFP4_PER_TOKEN_ACTIVATION", false)) {
     r.refuse(RF::kOther, "ValueError", function,

@@ -1,6 +1,9 @@
 // All-to-all backends of expert parallelism, in releases that assign (up to 0.5.18). Upstream:
 // ServerArgs._handle_a2a_moe. Tested by tests/resolve_parallel_test.cpp.
 #include "src/resolve/parallel/moe.h"
+
+#include <fmt/format.h>
+
 #include "src/resolve/models/model_queries.h"
 
 namespace preflight::resolve {
@@ -60,10 +63,12 @@ void use_flashinfer(Resolution& r) {
     r.env()["SGLANG_MOE_NVFP4_DISPATCH"] = "True";
     r.warn(kStep, "SGLANG_MOE_NVFP4_DISPATCH is turned on");
   }
+  const bool cutedsl = r.since(v0_5(13));
   const bool runs = r.is(Field::moe_runner_backend, "flashinfer_cutlass") ||
-                    (r.since(v0_5(13)) && r.is(Field::moe_runner_backend, "flashinfer_cutedsl"));
+                    (cutedsl && r.is(Field::moe_runner_backend, "flashinfer_cutedsl"));
   r.require(RF::kOther, runs, kStep,
-            "--moe-a2a-backend flashinfer needs --moe-runner-backend flashinfer_cutlass or flashinfer_cutedsl");
+            fmt::format("--moe-a2a-backend flashinfer needs --moe-runner-backend flashinfer_cutlass{}",
+                        cutedsl ? " or flashinfer_cutedsl" : ""));
 }
 
 void use_mori(Resolution& r) {

@@ -124,9 +124,10 @@ void enable_decode_radix_cache(Resolution& r) {
     if (!r.none(Field::speculative_algorithm)) refuse("speculative decoding");
   } else if (backend == "fake") {
     refuse("--disaggregation-transfer-backend fake");
-  } else if (r.before(v0_5(23)) && !r.none(Field::speculative_algorithm) &&
-             !(r.since(v0_5(21)) && r.is(Field::speculative_algorithm, "DSPARK"))) {  // as written, aliases come later
-    refuse("speculative decoding other than DSPARK");
+  } else if (r.before(v0_5(23)) && !r.none(Field::speculative_algorithm)) {
+    const bool dspark = r.since(v0_5(21));
+    if (!dspark || !r.is(Field::speculative_algorithm, "DSPARK"))  // as written, aliases come later
+      refuse(dspark ? "speculative decoding other than DSPARK" : "speculative decoding");
   }
   if (attn_dp_enabled(r)) {
     r.warn(kStep, fmt::format("{} with attention data parallelism hits only what its rank has seen.", kOption));

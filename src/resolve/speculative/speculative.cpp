@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "src/base/ascii_case.h"
 #include "src/python/integer.h"
 #include "src/resolve/core/queries.h"
@@ -137,13 +139,15 @@ void check_draft_window(Resolution& r) {
 
 void check_prefill_coordination(Resolution& r) {
   if (r.before(v0_5(21)) || !r.env_bool("SGLANG_ENABLE_DP_SPEC_PREFILL_COORDINATION", false)) return;
+  const bool dspark = r.since(v0_5(22));
   const bool drafts = r.one_of(Field::speculative_algorithm, {"EAGLE", "EAGLE3"}) ||
-                      (r.since(v0_5(22)) && r.is(Field::speculative_algorithm, "DSPARK"));
+                      (dspark && r.is(Field::speculative_algorithm, "DSPARK"));
   if (drafts && !r.on(Field::enable_multi_layer_eagle)) {
     return;
   }
   r.refuse(RF::kOther, "ValueError", std::string(kStep),
-           "SGLANG_ENABLE_DP_SPEC_PREFILL_COORDINATION needs EAGLE, EAGLE3 or DSPARK with one draft layer");
+           fmt::format("SGLANG_ENABLE_DP_SPEC_PREFILL_COORDINATION needs {} with one draft layer",
+                       dspark ? "EAGLE, EAGLE3 or DSPARK" : "EAGLE or EAGLE3"));
 }
 
 void check_skipped_mlp_sync(Resolution& r) {

@@ -3,6 +3,8 @@
 // tests/resolve_speculative_test.cpp.
 #include <string>
 
+#include <fmt/format.h>
+
 #include "src/resolve/core/queries.h"
 #include "src/resolve/speculative/speculative_detail.h"
 
@@ -19,10 +21,13 @@ void check_data_parallel(Resolution& r) {
   if (r.integer(Field::attn_dp_size) <= 1) return;
   if (!r.on(Field::enable_dp_lm_head))
     refuse(r, RF::kOther, "DSPARK with data-parallel attention needs --enable-dp-lm-head");
-  const bool exchanges = r.one_of(Field::moe_a2a_backend, {"none", "megamoe"}) ||
-                         (r.since(v0_5(21)) && r.is(Field::moe_a2a_backend, "mori"));
+  const bool mori = r.since(v0_5(21));
+  const bool exchanges =
+      r.one_of(Field::moe_a2a_backend, {"none", "megamoe"}) || (mori && r.is(Field::moe_a2a_backend, "mori"));
   if (!exchanges) {
-    refuse(r, RF::kOther, "DSPARK with data-parallel attention works with --moe-a2a-backend none, megamoe or mori");
+    refuse(r, RF::kOther,
+           fmt::format("DSPARK with data-parallel attention works with --moe-a2a-backend {}",
+                       mori ? "none, megamoe or mori" : "none or megamoe"));
   }
   const bool needs_static = !r.is(Field::moe_a2a_backend, "none") ||
                             (r.since(v0_5(22)) && r.env_bool("SGLANG_ENABLE_DP_SPEC_PREFILL_COORDINATION", false));
