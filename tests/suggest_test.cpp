@@ -351,6 +351,13 @@ TEST(Suggest, AModelKeepsItsSparseAttentionWhereItRuns) {
     ASSERT_FALSE(dense.empty()) << release;
     EXPECT_THAT(dense[0]["arguments"].get<Words>(), ::testing::Contains("triton")) << release;
     EXPECT_THAT(dense[0]["gives_up"].dump(), HasSubstr(kDense)) << release;
+    for (const auto& other : dense) {  // the same options, in whatever order, are one launch
+      Words words = other["arguments"].get<Words>();
+      std::ranges::sort(words);
+      Words first = dense[0]["arguments"].get<Words>();
+      std::ranges::sort(first);
+      EXPECT_EQ(words == first, &other == &dense[0]) << release;
+    }
   }
 }
 

@@ -311,10 +311,24 @@ Outcome ruled(Search& s, Suggestion& c, const PreparedLaunch& prepared, Outcome 
   return Outcome::kFound;
 }
 
+// Options with their values, in one order: what a finding demanded stands behind what the search gives by itself.
+Words in_one_order(const Words& words) {
+  Words options;
+  for (const std::string& word : words) {
+    if (options.empty() || word.starts_with("--")) {
+      options.push_back(word);
+    } else {
+      options.back() += '\x1f' + word;
+    }
+  }
+  std::ranges::sort(options);
+  return options;
+}
+
 }  // namespace
 
 Outcome attempt(Search& s, Suggestion& c, int demands) {
-  if (!s.tried.emplace(c.arguments, c.env).second) return Outcome::kMissed;
+  if (!s.tried.emplace(in_one_order(c.arguments), c.env).second) return Outcome::kMissed;
   s.cut_off = s.cut_off || s.tries_left == 0;
   if (s.tries_left == 0) return Outcome::kMissed;
   --s.tries_left;

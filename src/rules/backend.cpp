@@ -477,7 +477,7 @@ const Rule kRules[] = {
      .field = Field::model_path,
      .summary = "sparse attention in 0.5.17",
      .why = "The class of the index lost its way for XPU in this release and has none in plain torch: "
-            "NotImplementedError at the first step of decoding, whatever the backend.",
+            "NotImplementedError at the first forward pass, whatever the backend.",
      .remedies = {in_release("0.5.20")},
      .source = "sglang/srt/layers/attention/dsa/dsa_indexer.py, sglang/srt/layers/utils/multi_platform.py",
      .device = "xpu",
