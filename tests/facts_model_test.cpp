@@ -184,6 +184,20 @@ TEST(ModelFacts, RefuseWhatPythonCannotRead) {
        kNew, "IndexError parse"},
       {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"quantization_config":{"quant_method":"fp8","activation_scheme":"dynamic","a":{"dtype":["torch.bfloat16"]}}})",
        kNew, ""},
+      // what no table of types takes, also where the checkpoint brings code of its own
+      {R"({"model_type":{"a":1},"architectures":["X"],"auto_map":{"AutoConfig":"a.B"}})", kNew, "TypeError parse"},
+      {R"({"model_type":["qwen3"],"architectures":["X"]})", kOld, "TypeError parse"},
+      // heads are multiplied, whatever they are
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"num_heads":[1,2],"embed_dim":96})", kNew,
+       "StrictDataclassClassValidationError parse"},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"num_heads":null,"embed_dim":96})", kOld,
+       "StrictDataclassClassValidationError patched"},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"head_dim":2,"num_heads":[1,2],"embed_dim":[1,2,1,2]})",
+       kNew, ""},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"head_dim":2,"num_heads":[1,2],"embed_dim":[1,2,2,1]})",
+       kNew, "StrictDataclassClassValidationError parse"},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"head_dim":128,"num_heads":3,"embed_dim":384})",
+       kNew, ""},
       // a text part that is no object takes nothing of what the whole has, a thinker's no type
       {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"language_config":-1})", v0_5(11),
        "AttributeError _patch_text_config"},

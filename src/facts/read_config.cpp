@@ -273,11 +273,14 @@ class Reader {
     }
     const Value* named = dict_.find("model_type");
     const ConfigClass* known = named != nullptr && named->is_string() ? tables_.type(named->as_string()) : nullptr;
-    if (const Value* code = own_class()) {
+    const Value* code = own_class();
+    // It is looked up in a table, which takes neither.
+    if (named != nullptr && (named->is_list() || named->is_dict())) {
+      raise(RF::kOther, "TypeError", opens_, "model_type in config.json is no text: " + named->repr());
+    }
+    if (code != nullptr && takes_own_class(*code, known) && known == nullptr) {
       // The code's class is not known: what config.json says, without its defaults.
-      if (takes_own_class(*code, known) && known == nullptr) {
-        return make(*tables_.find("PreTrainedConfig"), dict_, opens_);
-      }
+      return make(*tables_.find("PreTrainedConfig"), dict_, opens_);
     }
     if (named == nullptr) raise(RF::kOther, "ValueError", opens_, "config.json has no model_type");
     if (*named == Value("mistral") && dict_.find("layer_types") != nullptr) {
@@ -288,9 +291,6 @@ class Reader {
       // V3.2 reads as V3 there: the file is loaded once more under that name.
       dict_ = dict_.with("architectures", Value::list({"DeepseekV3ForCausalLM"})).with("model_type", "deepseek_v3");
       return make(*tables_.type("deepseek_v3"), dict_, "_load_deepseek_v32_model");
-    }
-    if (named->is_list() || named->is_dict()) {  // it is looked up in a table, which takes neither
-      raise(RF::kOther, "TypeError", opens_, "model_type in config.json is no text: " + named->repr());
     }
     if (known == nullptr) {
       raise(RF::kUnknownArchitecture, "ValueError", opens_,

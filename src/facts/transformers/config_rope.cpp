@@ -281,6 +281,23 @@ void standardize_rope(Release release, const HfConfigPtr& self, std::string_view
   self->set("rope_parameters", rope);
 }
 
+// embed == dim * heads in Python: a list times a whole number is that list so often, and what cannot be multiplied is
+// refused as what differs is.
+bool is_product(const Value& dim, const Value& heads, const Value& embed) {
+  if (dim.is_number() && heads.is_number()) return Value(dim.as_number() * heads.as_number()) == embed;
+  const Value& list = dim.is_list() ? dim : heads;
+  const Value& times = dim.is_list() ? heads : dim;
+  if (!list.is_list() || !times.is_number() || times.is_float() || !embed.is_list()) return false;
+  const auto& part = list.as_list();
+  const auto& whole = embed.as_list();
+  const double often = std::max(0.0, times.as_number());
+  if (static_cast<double>(whole.size()) != often * static_cast<double>(part.size())) return false;
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    if (whole[i] != part[i % part.size()]) return false;
+  }
+  return true;
+}
+
 void run_validator(const ConfigClass* c, const HfConfigPtr& self, std::string_view name, std::string_view function) {
   const Value* own = c == nullptr ? nullptr : c->validators.find(name);
   if (own != nullptr && !own->is_string()) return;  // a check of its own that the tables do not hold
@@ -297,12 +314,9 @@ void run_validator(const ConfigClass* c, const HfConfigPtr& self, std::string_vi
   }
   if (name == "validate_rope") validate_rope(self, function);
   if (name == "validate_layer_type") validate_layer_types(self, function);
-  if (name == "validate_architecture" && self->has("head_dim") && self->has("num_heads") && self->has("embed_dim")) {
-    const Value dim = self->get("head_dim");
-    const Value heads = self->get("num_heads");
-    if (dim.is_number() && heads.is_number() && Value(dim.as_number() * heads.as_number()) != self->get("embed_dim")) {
-      rule_error("StrictDataclassClassValidationError", function, "embed_dim is no multiple of the heads");
-    }
+  if (name == "validate_architecture" && self->has("head_dim") && self->has("num_heads") && self->has("embed_dim") &&
+      !is_product(self->get("head_dim"), self->get("num_heads"), self->get("embed_dim"))) {
+    rule_error("StrictDataclassClassValidationError", function, "embed_dim is no multiple of the heads");
   }
 }
 
