@@ -187,6 +187,19 @@ TEST(ModelFacts, RefuseWhatPythonCannotRead) {
       // what no table of types takes, also where the checkpoint brings code of its own
       {R"({"model_type":{"a":1},"architectures":["X"],"auto_map":{"AutoConfig":"a.B"}})", kNew, "TypeError parse"},
       {R"({"model_type":["qwen3"],"architectures":["X"]})", kOld, "TypeError parse"},
+      // layers are walked over, whatever their types stand in; newer transformers renames them first
+      {R"({"model_type":"llama","architectures":["X"],"num_hidden_layers":1,"layer_types":5})", kOld,
+       "StrictDataclassClassValidationError patched"},
+      {R"({"model_type":"llama","architectures":["X"],"num_hidden_layers":1,"layer_types":true})", v0_5(21),
+       "StrictDataclassClassValidationError parse"},
+      {R"({"model_type":"llama","architectures":["X"],"num_hidden_layers":1,"layer_types":5})", v0_5(22),
+       "TypeError parse"},
+      {R"({"model_type":"llama","architectures":["X"],"num_hidden_layers":14,"layer_types":"full_attention"})",
+       v0_5(21), "StrictDataclassClassValidationError parse"},
+      {R"({"model_type":"llama","architectures":["X"],"num_hidden_layers":1,"layer_types":{"full_attention":1}})",
+       v0_5(21), ""},
+      {R"({"model_type":"llama","architectures":["X"],"num_hidden_layers":1,"layer_types":{}})", v0_5(21),
+       "StrictDataclassClassValidationError parse"},
       // heads are multiplied, whatever they are
       {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"num_heads":[1,2],"embed_dim":96})", kNew,
        "StrictDataclassClassValidationError parse"},

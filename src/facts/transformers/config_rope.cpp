@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -224,6 +228,19 @@ bool counts_prediction_layers(const ConfigClass* c) {
   return c->base == nullptr;
 }
 
+// What Python walks over: items, keys or letters. It walks over no number.
+std::optional<std::vector<Value>> walked(const Value& value) {
+  if (value.is_number()) return std::nullopt;
+  if (value.is_list()) return std::vector<Value>(value.as_list().begin(), value.as_list().end());
+  std::vector<Value> out;
+  if (value.is_dict()) {
+    for (const auto& item : value.as_dict()) out.emplace_back(item.first);
+  } else if (value.is_string()) {
+    for (const char letter : value.as_string()) out.emplace_back(std::string(1, letter));
+  }
+  return out;
+}
+
 void validate_layer_types(const HfConfigPtr& self, std::string_view function) {
   const ConfigClass* c = self->config_class();
   if (c == nullptr || !self->has("num_hidden_layers")) return;
@@ -232,17 +249,19 @@ void validate_layer_types(const HfConfigPtr& self, std::string_view function) {
   };
   const bool newer = c->tables->release() >= kSetsChecked;
   const auto check = [&](const char* key, const Value& allowed) {
-    const Value types = self->get(key);
-    if (!types.is_list()) return false;
-    for (const auto& type : types.as_list()) {
+    const Value given = self->get(key);
+    if (given.is_none()) return false;
+    const auto types = walked(given);
+    if (!types) fail(fmt::format("{} is no list: {}", key, given.repr()));
+    for (const auto& type : *types) {
       if (allowed.is_list() && !listed(allowed, type)) fail(fmt::format("{} names {}", key, type.repr()));
     }
     const Value layers = self->get("num_hidden_layers");
-    if (layers.is_none() || layers == Value(static_cast<std::int64_t>(types.as_list().size()))) return true;
+    if (layers.is_none() || layers == Value(static_cast<std::int64_t>(types->size()))) return true;
     const Value extra = self->get("num_nextn_predict_layers");
     const bool covers = counts_prediction_layers(c) && extra.truthy() && extra.is_int() && layers.is_int() &&
-                        layers.as_int() + extra.as_int() == static_cast<std::int64_t>(types.as_list().size());
-    if (!covers) fail(fmt::format("{} has {} entries for {} layers", key, types.as_list().size(), layers.repr()));
+                        layers.as_int() + extra.as_int() == static_cast<std::int64_t>(types->size());
+    if (!covers) fail(fmt::format("{} has {} entries for {} layers", key, types->size(), layers.repr()));
     return true;
   };
   if (c->tables->release() < kNested) {
