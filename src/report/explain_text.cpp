@@ -359,6 +359,8 @@ std::string chain_page(const Launch& launch, Field field, const std::vector<Diag
     if (change.reason.empty()) continue;
     out += line_text("  why", fmt::format("{}: {}", change.step, change.reason), options);
   }
+  if (launch.refusal)  // as far as the value came
+    out += line_text("  then", "SGLang refuses the launch: " + printable(launch.refusal->message), options);
   for (const Diagnostic& d : findings) {
     if (d.field != field) continue;
     out += fmt::format("  {} {}\n", style.severity(d.severity, d.rule), printable(d.message));
