@@ -56,21 +56,8 @@ bool is_yaml_suffix(std::string_view suffix) {
   return lower == ".yaml" || lower == ".yml";
 }
 
-std::string_view exception_of(int error) {
-  switch (error) {
-    case ENOENT:
-      return "FileNotFoundError";
-    case EACCES:
-    case EPERM:
-      return "PermissionError";
-    case EISDIR:
-      return "IsADirectoryError";
-    case ENOTDIR:
-      return "NotADirectoryError";
-    default:
-      return "OSError";
-  }
-}
+// Of a file that is there and no folder.
+std::string_view exception_of(int error) { return error == EACCES || error == EPERM ? "PermissionError" : "OSError"; }
 
 // Before the file is opened: suffix and existence.
 std::optional<ParseRefusal> refused_path(const std::string& path) {
