@@ -167,6 +167,33 @@ TEST(MemorySheet, AModelWithoutTheLayersOfItsClassHasNoPools) {
   EXPECT_THAT(why, ::testing::HasSubstr("the configuration names none"));
 }
 
+// Recorded of 0.5.23: layer_group_size 1 leaves Ling's hybrid without a linear layer, and its pools are sized.
+TEST(MemorySheet, LingsHybridMayHaveNoLayerWithAState) {
+  const auto why_not = [](Release release) {
+    Launch launch = launch_of(release, {.model = "qwen3-8b", .args = "--device xpu --disable-radix-cache"});
+    ModelFacts model = *launch.model;
+    model.hf_text_config = model.hf_text_config.with("model_type", "bailing_hybrid").with("layer_group_size", 1);
+    launch.model = std::make_shared<const ModelFacts>(std::move(model));
+    std::string why;
+    return plan::memory_sheet(launch, {.weights_gib = 10.0}, why) ? std::string("sized") : why;
+  };
+  EXPECT_EQ(why_not(v0_5(23)), "sized");
+  EXPECT_THAT(why_not(v0_5(22)), ::testing::HasSubstr("the configuration names none"));
+}
+
+// Recorded of 0.5.23, and so in the source of each: AttributeError in mamba2_cache_params.
+TEST(MemorySheet, NemotronsStatesAskForTheNameOfTheirGroups) {
+  const auto why_not = [](const std::string& more) {
+    const Launch launch = launch_of(v0_5(23), {.model = "nvidia-nemotron-3-nano-30b-a3b-bf16",
+                                               .args = "--device xpu --trust-remote-code --tp 4" + more});
+    EXPECT_NE(launch.model, nullptr) << testing::outcome_text(launch);
+    std::string why;
+    return plan::memory_sheet(launch, {.weights_gib = 10.0}, why) ? std::string("sized") : why;
+  };
+  EXPECT_EQ(why_not(""), "sized");
+  EXPECT_THAT(why_not(R"( --json-model-override-args {"n_groups":null})"), ::testing::HasSubstr("asks for n_groups"));
+}
+
 TEST(MemorySheet, AHybridKeepsAStatePerRequest) {
   const Launch launch = launch_of(v0_5(23), {.model = "qwen3.5-9b", .args = "--device xpu --disable-radix-cache"});
   const auto cost = plan::cache_cost(launch);

@@ -308,8 +308,19 @@ std::string missing_layers(const LaunchView& view) {
   if (m.is_hybrid_swa && m.swa_layer_ids.empty() && m.root("compress_ratios").is_none()) {
     return "SGLang refuses this model: its class has sliding-window layers, and the configuration names none";
   }
-  if (recurrent_state(m) != RecurrentState::kNone && kept_layers(view).state.empty()) {
+  // Ling's hybrid without such a layer is sized like any other model; recorded of 0.5.23.
+  const auto is_of = [&](std::string_view type) {
+    return m.root("model_type") == Value(type) || m.text("model_type") == Value(type);
+  };
+  const bool may_lack = !view.before(23) && is_of("bailing_hybrid");
+  if (recurrent_state(m) != RecurrentState::kNone && kept_layers(view).state.empty() && !may_lack) {
     return "SGLang refuses this model: its class has layers with a recurrent state, and the configuration names none";
+  }
+  // nemotron_h.py reads mamba_n_groups, and asks for n_groups once it sizes the states.
+  const bool nemotron =
+      is_of("nemotron_h") || is_of("NemotronH_Nano_VL_V2") || is_of("NemotronH_Nano_Omni_Reasoning_V3");
+  if (nemotron && recurrent_state(m) == RecurrentState::kMamba2 && m.text("n_groups").is_none()) {
+    return "SGLang fails over this model's states: its class asks for n_groups, and the configuration names none";
   }
   return {};
 }
