@@ -234,6 +234,20 @@ TEST_F(VariableFiles, BesideAMakefileAreReadWhereItAsksForThem) {
   EXPECT_TRUE(with->front().unknown.empty());
 }
 
+// Without a file that it includes make ends, unless that is made or lies where make looks besides.
+TEST_F(VariableFiles, ThatMakeCannotDoWithoutMayEndIt) {
+  const std::string rule = "serve:\n\tpython -m sglang.launch_server --model-path m\n";
+  write("Makefile", rule);
+  const auto when = [&](const std::string& include) {
+    const auto read = read_launches(include + rule, {}, path("Makefile"));
+    return read ? read->front().when : read.error().text();
+  };
+  EXPECT_EQ(when("include more.mk\n"), "unless make ends at line 1");
+  EXPECT_EQ(when("-include more.mk\n"), "");
+  write("more.mk", "TP := 4\n");
+  EXPECT_EQ(when("include more.mk\n"), "");
+}
+
 // Where a condition cannot be decided, what it asks for is asked for; a goal for which nothing else is set, too.
 TEST_F(VariableFiles, ConditionsOfMakeAskForWhatTheyTest) {
   const auto read = read_launches(

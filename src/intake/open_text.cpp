@@ -75,7 +75,10 @@ constexpr auto kUsual = std::to_array<std::string_view>(
      // of what counts the parts of a machine
      "grep", "awk", "print", "node", "nodes", "numa", "cpu", "cpus", "gpu", "gpus", "core", "cores", "socket",
      "devices", "lscpu", "nproc", "transformers", "mindspore", "sed", "head", "tail", "level", "warn", "warning",
-     "info", "debug", "error"});
+     "info", "debug", "error",
+     // of what names paths, and asks whether something is there
+     "make", "dirname", "basename", "readlink", "realpath", "uname", "seq", "curl", "venv", "os", "path", "nvidia",
+     "smi", "rocm", "xpu", "variables", "reason", "eq", "ne", "succeeded"});
 
 // Words that options, their choices and known models are called by.
 bool is_of_names(std::string_view part) {

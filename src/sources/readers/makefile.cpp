@@ -258,7 +258,10 @@ class Makefile {
       const std::string path = (fs::path(folder_) / name).lexically_normal().string();
       const auto text = plain && ++included_ <= limits::kComposeFiles ? file_beside(source_.name, name) : std::nullopt;
       std::error_code error;
-      const bool missing = plain && optional && !fs::exists(path, error) && !error;
+      const bool absent = plain && !fs::exists(path, error) && !error;
+      const bool missing = absent && optional;
+      // Where no rule makes it, and no folder of make's own holds one.
+      if (absent && !optional) ends_ = fmt::format("unless make ends at line {}", finder_.place(at).line);
       if (!text && !missing) return doubt();
       if (missing) add_defaults(decided_, taken_default(path, std::nullopt, at, TakenWhy::kMissing));
       if (text) read(without_carriage_returns({*text, std::vector<std::size_t>(text->size(), at), {}}));
@@ -731,8 +734,10 @@ class Makefile {
     ShellText whole;
     for (const RecipeLine& line : rule.recipe) {
       RunContext context = place_of_recipe(env);
-      if (line.conditional || rule.conditional)
-        context.when = fmt::format("in a branch at line {}", finder_.place(line.at).line);
+      const bool conditional = line.conditional || rule.conditional;
+      if (conditional) {
+        context.when += fmt::format("{}in a branch at line {}", ends_.empty() ? "" : "; ", finder_.place(line.at).line);
+      }
       const ShellText filled = values_.expand(line.text);
       for (std::size_t from = 0; from < filled.text.size();) {
         const std::size_t end = line_end(filled.text, from);
@@ -744,7 +749,7 @@ class Makefile {
           append(whole, {"\n", {line.at}, {}});
         } else if (auto done = run_line(command, context, depth); !done) {
           return done;
-        } else if (context.when.empty() && line_fails(written, context)) {
+        } else if (!conditional && line_fails(written, context)) {
           return true;
         }
       }
@@ -756,6 +761,7 @@ class Makefile {
   [[nodiscard]] RunContext place_of_recipe(const Values& env) const {
     return {.env = env,
             .name = asked_,
+            .when = ends_,
             .zero = ShellText{"/bin/sh"},
             .defaults = decided_,
             .file = std::string(source_.name)};
@@ -835,6 +841,7 @@ class Makefile {
   std::vector<Condition> conditions_;
   TakenDefaults decided_ = {};  // that conditions were decided by
   std::string why_open_ = {};   // the condition that is read now
+  std::string ends_ = {};       // what may end make before it runs anything
   std::size_t included_ = 0;
   std::optional<Error> error_;
   std::optional<Assignment> define_;
