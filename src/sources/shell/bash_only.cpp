@@ -213,10 +213,25 @@ bool begins_for_sh(std::string_view script) {
   return words.ends_with("/sh") || words.ends_with(" sh") || words.ends_with("dash") || words.ends_with("/ash");
 }
 
+static bool stands_in_function(const Node& node, std::size_t at) {
+  if (node.kind == Node::Kind::kFunction) return at >= node.begin && at < node.end;
+  return std::ranges::any_of(node.children, [&](const NodePtr& one) { return one && stands_in_function(*one, at); });
+}
+
+// Whether it is called from somewhere behind it, too.
+static bool is_called(const ShellText& script, std::size_t at) {
+  ShellParser parser(script, script.text);
+  for (NodePtr node = parser.next(); node && node->begin <= at; node = parser.next()) {
+    if (stands_in_function(*node, at)) return true;
+  }
+  return false;
+}
+
 void ask_of_sh(const ShellText& script, std::vector<LaunchUnknown>& unknown) {
   const auto last = script.text.rfind("sglang");
   if (last == std::string::npos) return;
-  const auto one = Finder(script, 0).run(script.text.find('\n', last));
+  const auto end = is_called(script, last) ? script.text.size() : script.text.find('\n', last);
+  const auto one = Finder(script, 0).run(end);
   if (!one) return;
   unknown.push_back({fmt::format("sh runs this, and {} is bash's: the sh of Debian and Ubuntu ends there or takes it "
                                  "otherwise; let bash run it",

@@ -164,6 +164,11 @@ void ShellEvaluator::remember(const std::string& name, ShellValue value, bool ex
   ShellVariable& variable = state_.variables[name];
   variable.value = std::make_shared<const ShellValue>(std::move(value));
   variable.exported = variable.exported || exports || state_.exports_all || state_.exported_names.contains(name);
+  if (!variable.exported && (state_.may_export_all || state_.may_be_exported.contains(name))) {
+    variable.exported = true;
+    variable.value = std::make_shared<const ShellValue>(ShellValue{
+        .text = unknown_text(fmt::format("whether programs get {} depends on a branch or a loop above", name), 0)});
+  }
   if (variable.exported && command != nullptr && !variable.value->is_array) {
     command->exports.emplace_back(name, variable.value->text);
   }
@@ -363,6 +368,7 @@ void ShellEvaluator::declare(ShellCommand& command, const Node& node, const std:
       declare_name(how, w, command);
     } else if (!command.words[i].unknowns.empty()) {
       taint(fmt::format("{} sets a variable whose name is not known,", name), command.words[i].begin);
+      note("SH002", fmt::format("{} sets variables whose names are not known here", name), command.words[i].begin);
     }
   }
 }
@@ -394,15 +400,22 @@ void ShellEvaluator::set_options(const std::vector<ShellWord>& words) {
       return;
     }
     const bool option = w.find('o') != std::string::npos && i + 1 < words.size();
-    if (w.find('e') != std::string::npos || (option && words[i + 1].text == "errexit"))
+    if (w.find('e') != std::string::npos || (option && words[i + 1].text == "errexit")) {
       state_.exits_on_error = w[0] == '-';
+      state_.may_exit_on_error = false;
+    }
     if (w.find('u') != std::string::npos || (option && words[i + 1].text == "nounset"))
       state_.exits_on_unset = w[0] == '-';
     const bool files = w.find('f') != std::string::npos || (option && words[i + 1].text == "noglob");
     if (files && state_.patterns) state_.patterns->stays = w[0] == '-';
-    if (w.find('a') != std::string::npos || (option && words[i + 1].text == "allexport"))
+    if (w.find('a') != std::string::npos || (option && words[i + 1].text == "allexport")) {
       state_.exports_all = w[0] == '-';
-    if (option && words[i + 1].text == "pipefail") state_.pipes_fail = w[0] == '-';
+      state_.may_export_all = false;
+    }
+    if (option && words[i + 1].text == "pipefail") {
+      state_.pipes_fail = w[0] == '-';
+      state_.pipes_may_fail = false;
+    }
     if (option) ++i;
   }
 }
@@ -514,6 +527,18 @@ bool ShellEvaluator::may_not_open(const Node& node) {
     if (r.here_document >= 0 || !r.names_file || written_word(r.target).starts_with("/dev/")) return false;
     return r.op.front() == '>' || file_test('e', expand_single(r.target)) != Status::kTrue;
   });
+}
+
+// `kill $$`: a signal to this shell, or to all programs of its group, may end it.
+void ShellEvaluator::heed_own_end(const Node& node, const ShellCommand& command) {
+  bool asks = false;  // kill -0
+  bool own = false;
+  for (const Word& word : node.words) {
+    const std::string_view w = written_word(word);
+    asks = asks || w == "-0";
+    own = own || w == "0" || w.ends_with("$$") || w.ends_with("$$\"") || w.ends_with("$BASHPID");
+  }
+  if (own && !asks) state_.may_end.emplace(fmt::format("unless the script ends at line {}", line_of(command.begin)), 0);
 }
 
 // `export 1x`, `unset 1x`, `set -o NO_OPTION`
@@ -843,6 +868,7 @@ bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std:
   const std::string name = words.front().text;
   status = Status::kTrue;
   if (name == "true" || name == ":") return true;
+  if (name == "kill") heed_own_end(node, command);
   if (name == "false") {
     status = Status::kFalse;
     return true;

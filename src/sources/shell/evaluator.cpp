@@ -59,6 +59,7 @@ ShellEvaluator::ShellEvaluator(const ShellText& script, std::string_view pasted,
   state_.others = start.others;
   if (start.input) input_ = Input{*start.input, 0};
   take_options(start.options);
+  expands_aliases_ = for_sh_;  // as POSIX has it, which bash does not do in scripts
   for (const std::string& w : start.options_by_name) {
     const bool asks = w == "errexit" || (w.starts_with('-') && w.find('e') != std::string::npos);
     may_end_on_error_ = may_end_on_error_ || asks;
@@ -200,9 +201,10 @@ void ShellEvaluator::meet_failure(const Node& node, Status status) {
   if (status == Status::kTrue) return;
   const auto unless = [&] { return fmt::format("unless the script ends at line {}", line_of(outer(node.begin))); };
   const bool traps = on_error_ && returns_.empty();  // functions do not inherit it
+  const bool may_end = may_end_on_error_ || state_.may_exit_on_error;
   if (status == Status::kUnknown) {
     const bool ends = state_.exits_on_error || (traps && on_error_->text.find("exit") != std::string::npos);
-    if (is_test(node) && (ends || may_end_on_error_)) state_.may_end.emplace(unless(), 0);
+    if (is_test(node) && (ends || may_end)) state_.may_end.emplace(unless(), 0);
     return;
   }
   if (traps) {
@@ -212,7 +214,7 @@ void ShellEvaluator::meet_failure(const Node& node, Status status) {
     on_error_ = outer_trap;
   }
   if (state_.ended) return;
-  if (may_end_on_error_) state_.may_end.emplace(unless(), 0);
+  if (may_end) state_.may_end.emplace(unless(), 0);
   if (!state_.exits_on_error) return;
   if (printing_ != nullptr) printing_->known = false;
   state_.end = unless();
@@ -321,13 +323,11 @@ Status ShellEvaluator::run_kind(const Node& node) {
 
 Status ShellEvaluator::run_pipeline(const Node& node) {
   std::optional<ShellText> input;
-  Status status = Status::kTrue;  // of the last one that failed, where pipefail holds; else of the last
-  const auto meet = [&](Status one, bool last) {
-    if (!state_.pipes_fail) {
-      if (last) status = one;
-    } else if (one != Status::kTrue) {
-      status = one == Status::kFalse || status == Status::kFalse ? Status::kFalse : one;
-    }
+  Status last_one = Status::kTrue;
+  Status worst = Status::kTrue;  // of the last one that failed, where pipefail holds
+  const auto meet = [&](Status one) {
+    last_one = one;
+    if (one != Status::kTrue) worst = one == Status::kFalse || worst == Status::kFalse ? Status::kFalse : one;
   };
   for (const NodePtr& child : node.children) {
     const bool first = child == node.children.front();
@@ -348,12 +348,13 @@ Status ShellEvaluator::run_pipeline(const Node& node) {
       here = last && last_pipe_ ? run_node(*child) : run_apart(*child, when_, last ? Waits::kYes : Waits::kNo);
       pipes_on_ = outer_pipes;
     }
-    meet(here, last);
+    meet(here);
     piped_.reset();
     input_ = outer_input;
     input = std::move(printed);
   }
-  return status;
+  if (state_.pipes_may_fail && worst != last_one) return Status::kUnknown;
+  return state_.pipes_fail ? worst : last_one;
 }
 
 // In a shell of its own: what it changes is lost.
@@ -465,6 +466,7 @@ Status ShellEvaluator::run_if(const Node& node) {
   };
   const std::string before_when = when_;
   bool decided = false;
+  Status left = Status::kTrue;  // of the branch that is taken; of none it is that
   std::size_t i = 0;
   const int outer_undecided = undecided_;
   for (; i + 1 < node.children.size() && !decided && !error_; i += 2) {
@@ -477,7 +479,7 @@ Status ShellEvaluator::run_if(const Node& node) {
       continue;
     }
     if (status == Status::kTrue) {
-      run_node(*node.children[i + 1]);
+      left = run_node(*node.children[i + 1]);
       decided = true;
       for (std::size_t k = i + 3; k < node.children.size(); k += 2) leave_out(*node.children[k]);
       if (node.children.size() % 2 != 0) leave_out(*node.children.back());
@@ -494,12 +496,12 @@ Status ShellEvaluator::run_if(const Node& node) {
   }
   if (!decided && !state_.ended && i < node.children.size()) {
     if (met) when_ = fmt::format("in a branch at line {}", line_of(outer(node.begin)));
-    run_node(*node.children[i]);
+    left = run_node(*node.children[i]);
     when_ = before_when;
   }
   undecided_ = outer_undecided;
   if (met) state_ = joined(*met, state_, why, outer(node.begin));
-  return Status::kUnknown;
+  return met || state_.ended ? Status::kUnknown : left;
 }
 
 // A branch that is known not to be taken, whatever this is started with: the launches in it run nowhere.
@@ -624,8 +626,10 @@ void ShellEvaluator::run_unknown_loop(const Node& node, std::string_view what, c
   body();
   --muted_;
   written_.pop_back();
-  state_ = before.after_a_turn(state_);
-  forget(names, what, outer(node.begin));
+  const std::size_t at = outer(node.begin);
+  state_ = before.after_a_turn(
+      state_, [&](const std::string& name) { return depends(name, what, at); }, at);
+  forget(names, what, at);
   const ShellState behind = state_;
   const std::string outer_when =
       std::exchange(when_, when_.empty() ? fmt::format("in a loop at line {}", line_of(outer(node.begin))) : when_);
@@ -877,17 +881,29 @@ Status ShellEvaluator::run_for(const Node& node) {
   }
   for (const ShellWord& word : words) known = known && word.unknowns.empty();
   known = known && words.size() <= limits::kShellTurns && node.kind == Node::Kind::kFor;
-  if (known && leaves_early(loop_text(node))) known = follow_for(node, words, true);
-  if (!known) {
-    run_unknown_loop(node, "a loop", [&] {
-      set_unknown(node.name, depends(node.name, "a loop", outer(node.begin)), outer(node.begin));
-      run_node(*node.children.front());
-    });
-    set_unknown(node.name, depends(node.name, "a loop", outer(node.begin)), outer(node.begin));
-    return Status::kUnknown;
+  std::vector<ShellWord> rest;
+  if (known && leaves_early(loop_text(node))) {
+    const Followed dry = follow_for(node, words, true);
+    known = dry.clear;
+    for (std::size_t i = words.size(); known && i > dry.turns; --i) {
+      rest.push_back(std::move(words.back()));
+      words.pop_back();
+    }
   }
-  follow_for(node, words, false);
+  const Status left = known ? follow_for(node, words, false).left : Status::kUnknown;
+  if (known && (rest.empty() || state_.ended || error_)) return left;
+  run_unknown_for(node);
   return Status::kUnknown;
+}
+
+// A loop over words that are not known, or that are too many.
+void ShellEvaluator::run_unknown_for(const Node& node) {
+  const std::size_t at = outer(node.begin);
+  run_unknown_loop(node, "a loop", [&] {
+    set_unknown(node.name, depends(node.name, "a loop", at), at);
+    run_node(*node.children.front());
+  });
+  set_unknown(node.name, depends(node.name, "a loop", at), at);
 }
 
 std::string_view ShellEvaluator::loop_text(const Node& node) const {
@@ -896,7 +912,9 @@ std::string_view ShellEvaluator::loop_text(const Node& node) const {
 }
 
 // A turn for each word. `dry`: without a word, to see whether it is known which of them are taken.
-bool ShellEvaluator::follow_for(const Node& node, const std::vector<ShellWord>& words, bool dry) {
+ShellEvaluator::Followed ShellEvaluator::follow_for(const Node& node, const std::vector<ShellWord>& words, bool dry) {
+  Followed out{.turns = words.size()};
+  std::size_t turn = 0;
   const ShellState before = dry ? state_ : ShellState{};
   const std::size_t floor = budget_.steps - std::min(budget_.steps, limits::kShellDrySteps);
   const auto outer_input = input_;
@@ -913,20 +931,25 @@ bool ShellEvaluator::follow_for(const Node& node, const std::vector<ShellWord>& 
     else
       remember(node.name, {.text = word}, false, nullptr);
     const std::string outer_when = std::exchange(when_, fmt::format("{}={}", node.name, word.text));
-    run_node(*node.children.front());
+    const Status status = run_node(*node.children.front());
+    out.left = state_.ended ? Status::kUnknown : status;
     when_ = outer_when;
-    if (dry && budget_.steps <= floor) loops_.back().unclear = true;
+    ++turn;
     if (ends_loop() || (dry && loops_.back().unclear)) break;
+    if (dry && budget_.steps <= floor) {
+      out.turns = turn;
+      break;
+    }
   }
   muted_ -= dry ? 1 : 0;
-  const bool clear = !loops_.back().unclear;
+  out.clear = !loops_.back().unclear;
   loops_.pop_back();
   printing_ = outer_printing;
   if (dry) {
     state_ = before;
     input_ = outer_input;
   }
-  return clear;
+  return out;
 }
 
 // An assignment of arithmetic: no comparison, ==, !=, <= or >=.
@@ -1601,6 +1624,8 @@ Status ShellEvaluator::run_words(ShellCommand& command, const Node& node, const 
   if (!itself && aliases_.contains(name)) {
     static_cast<ShellText&>(command.words.front()) = unknown_text(
         fmt::format("{} is an alias, which is not followed: write its words in its place", name), command.begin);
+    command.words.push_back(command.words.front());  // words of its own: whatever starts a server may be called so
+    command.words.back().several = true;
     return emit(command);
   }
   if (const auto it = state_.functions.find(name); !itself && it != state_.functions.end()) {

@@ -147,7 +147,13 @@ class ShellEvaluator {
   void stay(const std::string& what);
   void tell_what_is_not_reached(const Node& node);
   bool calls_itself_for_ever(const NodePtr& body, std::string_view name);
-  bool follow_for(const Node& node, const std::vector<ShellWord>& words, bool dry);
+  struct Followed {
+    bool clear = true;            // it is known which turns are taken
+    std::size_t turns = 0;        // that were looked at: fewer than there are where that takes too many steps
+    Status left = Status::kTrue;  // of the last one
+  };
+  Followed follow_for(const Node& node, const std::vector<ShellWord>& words, bool dry);
+  void run_unknown_for(const Node& node);
   [[nodiscard]] std::string_view loop_text(const Node& node) const;
   bool ends_loop();
   void leave_loops(const std::vector<ShellWord>& words, bool goes_on);
@@ -187,6 +193,7 @@ class ShellEvaluator {
   void end_of_sh(std::size_t at);
   bool may_not_open(const Node& node);
   void heed_redirections(const Node& node, const ShellCommand& command);
+  void heed_own_end(const Node& node, const ShellCommand& command);
   void heed_bad_words(const std::vector<ShellWord>& words);
   void trap_each_command(const ShellText& action, std::size_t at);
   bool copy_file(const ShellCommand& command, std::size_t first);

@@ -25,21 +25,14 @@ void ShellState::set(const std::string& name, ShellValue value) {
   variables[name].value = std::make_shared<const ShellValue>(std::move(value));
 }
 
-ShellState ShellState::after_a_turn(const ShellState& turn) const {
-  ShellState out = *this;
-  if (!out.others) out.others = turn.others;
+ShellState ShellState::after_a_turn(ShellState turn, const std::function<std::string(const std::string&)>& message,
+                                    std::size_t offset) const {
+  if (turn.leaves > 0) turn.ended = false;
+  turn.may_end = may_end;
+  turn.last_status.reset();
+  ShellState out = turn.ended ? *this : joined(*this, turn, message, offset);
+  std::erase_if(out.functions, [&](const auto& one) { return !functions.contains(one.first); });  // of the body
   out.last_status.reset();
-  if (turn.patterns != out.patterns) out.patterns.reset();
-  if (turn.moved && !out.moved) out.folder.reset();
-  if (out.folder && (!turn.folder || !same_text(*out.folder, *turn.folder))) out.folder.reset();
-  out.moved = out.moved || turn.moved;
-  out.counted.insert(turn.counted.begin(), turn.counted.end());
-  out.touched.insert(turn.touched.begin(), turn.touched.end());
-  out.written.insert(turn.written.begin(), turn.written.end());
-  std::erase_if(out.files, [&](const auto& file) {
-    const auto it = turn.files.find(file.first);
-    return it == turn.files.end() || !same_text(it->second, file.second);
-  });
   return out;
 }
 
@@ -79,6 +72,32 @@ std::optional<ShellValue> shared_front(const ShellValue& a, const ShellValue& b,
   append(out.text, {" ", {hole.unknowns.front().offset}, {}});
   append(out.text, hole);
   return out;
+}
+
+// What set and declare said on one way alone: what an assignment makes of such a variable is not known.
+void meet_options(ShellState& out, const ShellState& a, const ShellState& b) {
+  constexpr std::string_view kOneWay = "on one way alone";
+  const auto differs = [&](const std::string& name) { out.variables[name].attribute = kOneWay; };
+  for (const auto* one : {&a, &b}) {
+    const ShellState& other = one == &a ? b : a;
+    for (const auto& [name, variable] : one->variables) {
+      if (variable.attribute.empty()) continue;
+      const auto it = other.variables.find(name);
+      if (it == other.variables.end() || it->second.attribute != variable.attribute) differs(name);
+    }
+    for (const std::string& name : one->exported_names) {
+      if (!other.exported_names.contains(name)) out.may_be_exported.insert(name);
+    }
+  }
+  out.may_be_exported.insert(b.may_be_exported.begin(), b.may_be_exported.end());
+  std::erase_if(out.exported_names, [&](const std::string& name) { return !b.exported_names.contains(name); });
+  out.exports_all = a.exports_all && b.exports_all;
+  out.may_export_all = a.may_export_all || b.may_export_all || a.exports_all != b.exports_all;
+  out.exits_on_error = a.exits_on_error && b.exits_on_error;
+  out.may_exit_on_error = a.may_exit_on_error || b.may_exit_on_error || a.exits_on_error != b.exits_on_error;
+  out.exits_on_unset = a.exits_on_unset || b.exits_on_unset;
+  out.pipes_fail = a.pipes_fail && b.pipes_fail;
+  out.pipes_may_fail = a.pipes_may_fail || b.pipes_may_fail || a.pipes_fail != b.pipes_fail;
 }
 
 }  // namespace
@@ -129,7 +148,6 @@ ShellState joined(const ShellState& a, const ShellState& b,
         unlike(name);
     }
     it->second.exported = it->second.exported || other.exported;
-    if (it->second.attribute.empty()) it->second.attribute = other.attribute;
   }
   for (const auto& [name, mine] : a.variables) {
     if (b.variables.contains(name)) continue;
@@ -152,6 +170,7 @@ ShellState joined(const ShellState& a, const ShellState& b,
     if (it != out.functions.end() && it->second != body) it->second = nullptr;  // which of the two is not known
     if (it == out.functions.end()) out.functions.emplace(name, nullptr);
   }
+  meet_options(out, a, b);
   std::erase_if(out.files, [&](const auto& file) {
     const auto it = b.files.find(file.first);
     return it == b.files.end() || !same_text(it->second, file.second);
@@ -159,17 +178,12 @@ ShellState joined(const ShellState& a, const ShellState& b,
   out.counted.insert(b.counted.begin(), b.counted.end());
   out.touched.insert(b.touched.begin(), b.touched.end());
   out.written.insert(b.written.begin(), b.written.end());
-  out.exported_names.insert(b.exported_names.begin(), b.exported_names.end());
   if (!out.others) out.others = b.others;
-  out.exports_all = a.exports_all || b.exports_all;
   out.moved = a.moved || b.moved;
   const bool same_folder = a.folder && b.folder && same_text(*a.folder, *b.folder);
   if (!same_folder) out.folder.reset();
   if (a.pushed.size() != b.pushed.size() || !same_folder) out.pushed.clear();
   if (a.patterns != b.patterns) out.patterns.reset();
-  out.exits_on_error = a.exits_on_error && b.exits_on_error;
-  out.exits_on_unset = a.exits_on_unset || b.exits_on_unset;
-  out.pipes_fail = a.pipes_fail || b.pipes_fail;
   if (a.last_status != b.last_status) out.last_status.reset();
   if (a.fails != b.fails) out.fails.reset();
   return out;

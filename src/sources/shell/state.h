@@ -59,15 +59,20 @@ struct ShellState {
   bool moved = false;                                                  // cd: a path is one from elsewhere
   std::optional<ShellText> folder = {};                                // that cd went to; none: not known
   std::vector<std::pair<bool, std::optional<ShellText>>> pushed = {};  // pushd: both of them, before it
-  bool ended = false;                                     // nothing behind runs: exit, exec, return, break, continue
-  bool replaced = false;                                  // by exec: no trap runs
-  bool stays = false;                                     // it ended in what never comes to an end
-  int leaves = 0;                                         // so many loops: break N, continue N
-  bool goes_on = false;                                   // continue
-  std::optional<bool> fails = {};                         // what return said
-  bool exits_on_error = false;                            // set -e
-  bool exits_on_unset = false;                            // set -u
-  bool pipes_fail = false;                                // set -o pipefail
+  bool ended = false;              // nothing behind runs: exit, exec, return, break, continue
+  bool replaced = false;           // by exec: no trap runs
+  bool stays = false;              // it ended in what never comes to an end
+  int leaves = 0;                  // so many loops: break N, continue N
+  bool goes_on = false;            // continue
+  std::optional<bool> fails = {};  // what return said
+  bool exits_on_error = false;     // set -e
+  bool exits_on_unset = false;     // set -u
+  bool pipes_fail = false;         // set -o pipefail
+  // Set on one way alone, of those that met here.
+  bool may_exit_on_error = false;
+  bool pipes_may_fail = false;
+  bool may_export_all = false;
+  std::set<std::string> may_be_exported = {};
   std::optional<std::string> last_status = {};            // $?; none: not known
   std::optional<PatternRules> patterns = PatternRules{};  // none: not known
   // What may have ended the text before this point, and by how many functions around: 0 ends it all. `end` is what
@@ -82,8 +87,9 @@ struct ShellState {
   void set(const std::string& name, ShellValue value);
   // That commands which this one knows would do the same in the other.
   [[nodiscard]] bool is_like(const ShellState& other) const;
-  // What a turn that left `turn` behind, and that may not have run, leaves of this beside its variables.
-  [[nodiscard]] ShellState after_a_turn(const ShellState& turn) const;
+  // What a turn that left `turn` behind, and that may not have run, leaves of this.
+  [[nodiscard]] ShellState after_a_turn(ShellState turn, const std::function<std::string(const std::string&)>& message,
+                                        std::size_t offset) const;
 };
 
 // What is known where two ways meet: `message(name)` says why a variable that they do not share is unknown.
