@@ -47,7 +47,7 @@ constexpr std::size_t kLongest = 70;
 
 std::string text_of(const Value& v) { return v.is_string() ? v.as_string() : v.repr(); }
 
-std::string shown(std::string text) {
+std::string shown(const std::string& text) {
   return text.size() <= kLongest ? text : text.substr(0, report::character_start(text, kLongest)) + "…";
 }
 std::string shown(const Value& v) { return shown(text_of(v)); }
@@ -62,7 +62,7 @@ report::Difference::FieldPair told_beside(const std::string& name, const Value& 
     a = "…" + a.substr(word + 1);
     b = "…" + b.substr(word + 1);
   }
-  return {name, shown(std::move(a)), shown(std::move(b))};
+  return {name, shown(a), shown(b)};
 }
 
 bool same_finding(const Diagnostic& a, const Diagnostic& b) {

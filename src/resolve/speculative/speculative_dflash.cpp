@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kStep = "_handle_dflash";
 
-constexpr ValueErrorOf refuse{kStep};
+constexpr ValueErrorOf refuse{kStep};  // NOLINT(readability-identifier-naming): called as a function is
 
 void check_placement(Resolution& r) {
   const std::string device = r.text(Field::device);  // npu, which upstream exempts, is refused long before

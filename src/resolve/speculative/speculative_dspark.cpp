@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kStep = "_handle_dspark";
 constexpr std::int64_t kDefaultGamma = 7;
 
-constexpr ValueErrorOf refuse{kStep};
+constexpr ValueErrorOf refuse{kStep};  // NOLINT(readability-identifier-naming): called as a function is
 
 // Data-parallel attention narrows what DSPARK works with (Ascend devices, exempt from most of it, are refused before).
 void check_data_parallel(Resolution& r) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kStep = "_handle_eagle_family";
 
-constexpr ValueErrorOf refuse{kStep};
+constexpr ValueErrorOf refuse{kStep};  // NOLINT(readability-identifier-naming): called as a function is
 
 bool contains(std::initializer_list<std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kStep = "_handle_ngram";
 
-constexpr ValueErrorOf refuse{kStep};
+constexpr ValueErrorOf refuse{kStep};  // NOLINT(readability-identifier-naming): called as a function is
 
 void check_device(Resolution& r) {
   if (r.before(v0_5(16))) {
