@@ -1028,6 +1028,13 @@ TEST(Limits, VariablesThatManyLaunchesSee) {
 }
 
 // One text, read as often as it is named.
+TEST(Limits, AQuestionThatManyLaunchesAsk) {
+  const TemporaryDirectory dir;
+  const std::string script = fmt::format("A=$(tool '{}')\n", many(50'000, [](int) { return "é"; })) +
+                             many(500, [](int) { return fmt::format("{} --tp $A\n", kServe); });
+  expect_bounded("launches --format json " + dir.file("run.sh", script), "éé … (cut)");
+}
+
 TEST(Limits, AScriptThatIsSourcedOverAndOver) {
   const TemporaryDirectory dir;
   dir.file("b.sh", many(25'000, [](int) { return std::string("# xxxxxxxxxxxxxxx\n"); }));

@@ -1016,7 +1016,17 @@ void LaunchFinder::container(const std::vector<ShellWord>& words, std::size_t at
   command(words, run->command, std::move(context), input, depth + 1);
 }
 
+// Of what somebody wrote so much as a reader looks at: a file's launches may all say it.
+static std::string told_of(std::string what) {
+  constexpr std::size_t kLongest = 2'000;
+  if (what.size() <= kLongest) return what;
+  std::size_t end = kLongest;
+  while (end > 0 && (static_cast<unsigned char>(what[end]) & 0xC0U) == 0x80U) --end;  // within a character
+  return what.substr(0, end) + " … (cut)";
+}
+
 void LaunchFinder::add_unknown(std::string what, std::size_t offset, LaunchCommand& launch) const {
+  what = told_of(std::move(what));
   for (const LaunchUnknown& known : launch.unknown) {
     if (known.what == what) return;
   }
