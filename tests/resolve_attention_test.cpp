@@ -256,6 +256,11 @@ TEST(LinearAttention, ReplaySsmForSpeculationWantsFloat32State) {
   StepRun run(k23, {{Field::enable_linear_replayssm_spec, true}});
   ASSERT_TRUE(run.run({handle_linear_attn_backend}));
   EXPECT_EQ(run[Field::mamba_ssm_dtype], Value("float32"));
+  for (const auto& [dtype, warnings] : {std::pair("float32", 0U), std::pair("bfloat16", 1U)}) {
+    StepRun given(k23, {{Field::enable_linear_replayssm_spec, true}, {Field::mamba_ssm_dtype, dtype}});
+    ASSERT_TRUE(given.run({handle_linear_attn_backend}));
+    EXPECT_EQ(given.warned().size(), warnings) << dtype;
+  }
   StepRun ragged(k23, {{Field::enable_linear_replayssm_spec, true}});
   ragged.launch.env["SGLANG_RAGGED_VERIFY_MODE"] = "sideways";
   ragged.run({handle_linear_attn_backend});
