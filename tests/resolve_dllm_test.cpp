@@ -140,6 +140,10 @@ TEST(Dllm, DecodeGraphsTakeFlashinfer) {
   const Value full = Value::dict({{"backend", "full"}});
   m.set(Field::cuda_graph_config, Value::dict({{"decode", full}, {"prefill", full}})).run(handle_dllm_inference);
   EXPECT_EQ(m[Field::attention_backend], Value("flashinfer"));
+  Midway given = diffusing(kNew, "LowConfidence");  // nothing is said where it is there already
+  given.set(Field::cuda_graph_config, Value::dict({{"decode", full}, {"prefill", full}}));
+  given.set(Field::attention_backend, "flashinfer").run(handle_dllm_inference);
+  EXPECT_EQ(given.warnings().find("_dllm_attention_backend"), std::string::npos) << given.warnings();
   Midway old = diffusing(kOld, "LowConfidence");
   old.set(Field::disable_cuda_graph, false).run(handle_dllm_inference);
   EXPECT_EQ(old[Field::attention_backend], Value("flashinfer"));

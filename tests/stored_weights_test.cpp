@@ -98,6 +98,10 @@ TEST(StoredWeights, OfAQuantisationThatNoTensorHasAreNotCounted) {
   }
   files.tensors.back().dtype = "F8_E4M3";
   EXPECT_TRUE(stored_weights(model, {}, files).has_value());
+  for (const char* unpacked : {"gguf", "mxfp4", "bitsandbytes"}) {  // what is kept is not what is stored
+    model.quantization = unpacked;
+    EXPECT_FALSE(stored_weights(model, {}, files).has_value()) << unpacked;
+  }
 }
 
 // A checkpoint holds a tied matrix once; a class that builds its head all the same has it twice.

@@ -1,0 +1,63 @@
+// What each class says of its output head: tests/data/output_heads.txt, written down once more, so that a class that a
+// list gains or loses is seen. How heads are built was compared with the real loader (tests/parity/weights).
+#include "src/plan/output_head.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "tests/support/paths.h"
+
+namespace preflight::plan {
+namespace {
+
+ModelFacts of_class(const std::string& architecture, bool tied) {
+  ModelFacts model;
+  model.architectures = {architecture};
+  model.hf_config = model.hf_text_config = Value::dict({{"tie_word_embeddings", tied}});
+  return model;
+}
+
+// "own": a head whatever the configuration says; "none": the table is the head whatever it says; "asks": as it says.
+std::string_view head_of(const std::string& architecture) {
+  if (!shares_head(of_class(architecture, true))) return "own";
+  return shares_head(of_class(architecture, false)) ? "none" : "asks";
+}
+
+// Of a tied model in two stages: "every" stage builds a head, the "table" of the first is taken for it, or the "last"
+// stage builds one.
+std::string_view stages_of(const std::string& architecture) {
+  const ModelFacts tied = of_class(architecture, true);
+  if (head_on_every_stage(tied)) return table_is_head(tied) ? "every,table" : "every";
+  return table_is_head(tied) ? "table" : "last";
+}
+
+// Whether --enable-dp-lm-head means something, and whether a tied head over several ranks is apart from the table.
+std::string ranks_of(const std::string& architecture) {
+  const WeightSplit split{.tp = 8, .attention_tp = 2, .head_over_attention = true};
+  const ModelFacts tied = of_class(architecture, true);
+  const bool apart = shares_head(tied) && !has_no_own_head(tied, split);
+  return fmt::format("{}{}", ranks_of_head(tied, split) == 2 ? "attention" : "all", apart ? ",apart" : "");
+}
+
+TEST(OutputHead, EachClassSaysWhatIsWrittenDown) {
+  std::ifstream file(testing::source_directory() + "/tests/data/output_heads.txt");
+  std::string architecture;
+  std::string head;
+  std::string stages;
+  std::string ranks;
+  int read = 0;
+  while (file >> architecture >> head >> stages >> ranks) {
+    ++read;
+    EXPECT_EQ(head_of(architecture), head) << architecture;
+    EXPECT_EQ(stages_of(architecture), stages) << architecture;
+    EXPECT_EQ(ranks_of(architecture), ranks) << architecture;
+  }
+  EXPECT_GT(read, 200);
+}
+
+}  // namespace
+}  // namespace preflight::plan
