@@ -267,6 +267,15 @@ TEST(LinearAttention, ReplaySsmForSpeculationWantsFloat32State) {
   EXPECT_EQ(ragged.refused_by(), "ValueError read_ragged_verify_mode");
 }
 
+// 0.5.16 knows it for gated delta nets alone, and takes no other type.
+TEST(LinearAttention, ReplaySsmOfGatedDeltaNetsTakesFloat32Alone) {
+  for (const auto& [dtype, refused] : {std::pair("float32", ""), std::pair("bfloat16", "ValueError")}) {
+    StepRun run(v0_5(16), {{Field::enable_gdn_replayssm_spec, true}, {Field::mamba_ssm_dtype, dtype}});
+    run.run({handle_linear_attn_backend});
+    EXPECT_EQ(run.refused_by().substr(0, run.refused_by().find(' ')), refused) << dtype << run.refused_by();
+  }
+}
+
 TEST(Platform, WhatXpuTurnsOff) {
   StepRun run(k23, {{Field::enable_symm_mem, true}, {Field::pre_warm_nccl, true}});
   ASSERT_TRUE(run.run({prepare_graphs, handle_xpu_backends, handle_symm_mem_device_support, handle_nccl_pre_warm}));
