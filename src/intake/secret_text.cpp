@@ -280,13 +280,11 @@ void add_options(std::string_view text, Parts& parts) {
     for (end = first + 2; end < text.size() && is_in_name(text[end]);) ++end;
     const std::size_t begin = end + blanks_at(text, end);
     if (begin == end || begin == text.size() || text[begin] == '-') continue;
-    // A name may hold what others begin with, of which those count that are not longer than a name is.
-    const std::size_t last = end - std::min(end - first, 2 + kLongestName);
-    for (std::size_t at = text.find("--", last); at < end; at = text.find("--", at + 1)) {
-      if (!is_secret_option(text.substr(at + 2, end - at - 2))) continue;
-      parts.push_back({begin, std::min(text.find_first_of(" \t\r\n\"'", begin), text.size()) - begin});
-      break;
-    }
+    // A name may hold what others begin with. Those that are longer than what is looked at of a name are all alike.
+    std::size_t at = first;
+    while (at < end && !is_secret_option(text.substr(at + 2, end - at - 2)))
+      at = text.find("--", std::max(at + 1, end - std::min(end, kLongestName + 2)));
+    if (at < end) parts.push_back({begin, std::min(text.find_first_of(" \t\r\n\"'", begin), text.size()) - begin});
   }
 }
 
@@ -390,8 +388,8 @@ void add_schemes(std::string_view text, Parts& parts) {
   const std::string lower = ascii_lower(text);
   for (const std::string_view scheme : {"bearer", "basic"}) {
     std::size_t end = 0;
-    for (std::size_t at = lower.find(scheme); at != lower.npos; at = lower.find(scheme, end)) {
-      std::size_t begin = end = at + scheme.size();
+    for (std::size_t at = lower.find(scheme); at != lower.npos; at = lower.find(scheme, at + 1)) {
+      std::size_t begin = at + scheme.size();
       if ((at > 0 && is_alnum(lower[at - 1])) || begin == lower.size()) continue;
       if (lower.substr(begin, 3) == "%20") {
         begin += 3;
@@ -400,7 +398,8 @@ void add_schemes(std::string_view text, Parts& parts) {
       } else {
         continue;
       }
-      end = std::min(lower.find_first_of(" \t\r\n\"'\\,;&", begin), lower.size());
+      // "Bearer Bearer SECRET" names it twice; where one value ends is where those within it do.
+      if (begin >= end) end = std::min(lower.find_first_of(" \t\r\n\"'\\,;&", begin), lower.size());
       if (end > begin) parts.push_back({begin, end - begin});
     }
   }
