@@ -72,15 +72,20 @@ std::optional<Finding> foreign_backend(const LaunchFacts& f) {
 
 bool attends_sparsely(std::string_view backend) { return backend == "dsa" || backend == "nsa"; }
 
-// The phase's backend that runs Intel's kernels; empty: neither does. Sparse attention of 0.5.20 and later is made of
-// those for latent attention.
-std::string_view on_intel_kernels(const LaunchFacts& f) {
-  if (f.uses_xpu()) return "intel_xpu";
-  if (f.before(20) || !f.has_model() || !is_deepseek_sparse(f.model(), f.release())) return {};
+// The phase's backend of sparse attention; empty: neither has one, or the model has no such attention.
+std::string_view sparse_backend(const LaunchFacts& f) {
+  if (!f.has_model() || !is_deepseek_sparse(f.model(), f.release())) return {};
   for (const std::string_view backend : {f.decode_backend(), f.prefill_backend()}) {
     if (attends_sparsely(backend)) return backend;
   }
   return {};
+}
+
+// The phase's backend that runs Intel's kernels; empty: neither does. Sparse attention of 0.5.20 and later is made of
+// those for latent attention.
+std::string_view on_intel_kernels(const LaunchFacts& f) {
+  if (f.uses_xpu()) return "intel_xpu";
+  return f.before(20) ? std::string_view() : sparse_backend(f);
 }
 
 std::optional<Finding> device_not_built_for(const LaunchFacts& f) {
@@ -219,8 +224,7 @@ std::optional<Finding> sparse_part_of_others(const LaunchFacts& f) {
         "trtllm", "aiter"}},
       {Field::dsa_topk_backend, "--dsa-topk-backend", {"flashinfer"}},
       {Field::dsa_paged_mqa_logits_backend, "--dsa-paged-mqa-logits-backend", {"aiter", "cutedsl"}}};
-  const bool sparse = f.any_phase_on("dsa") || f.any_phase_on("nsa");
-  if (!sparse || !is_deepseek_sparse(f.model(), f.release())) return std::nullopt;
+  if (sparse_backend(f).empty()) return std::nullopt;
   for (const SparsePart& part : parts) {
     if (!f.one_of(part.field, part.others)) continue;
     return Finding{.message = fmt::format("{} {} runs on another vendor's GPUs", part.option, f.text(part.field)),
@@ -231,9 +235,8 @@ std::optional<Finding> sparse_part_of_others(const LaunchFacts& f) {
 }
 
 std::optional<Finding> sparse_backend_of_cuda(const LaunchFacts& f) {
-  const bool sparse = attends_sparsely(f.prefill_backend()) || attends_sparsely(f.decode_backend());
-  if (!sparse || !is_deepseek_sparse(f.model(), f.release())) return std::nullopt;
-  const std::string_view name = attends_sparsely(f.decode_backend()) ? f.decode_backend() : f.prefill_backend();
+  const std::string_view name = sparse_backend(f);
+  if (name.empty()) return std::nullopt;
   return Finding{
       .message = fmt::format("attention backend {} of {} asks torch for a CUDA device", name, f.release().text()),
       .field = f.field_naming(name)};
