@@ -14,9 +14,9 @@
 #include "src/commands/fixing.h"
 #include "src/commands/options.h"
 #include "src/commands/subcommand.h"
+#include "src/base/characters.h"
 #include "src/base/read_text.h"
 #include "src/report/comparison_report.h"
-#include "src/report/display_width.h"
 #include "src/report/print.h"
 #include "src/resolve/core/pipeline.h"
 
@@ -48,7 +48,7 @@ constexpr std::size_t kLongest = 70;
 std::string text_of(const Value& v) { return v.is_string() ? v.as_string() : v.repr(); }
 
 std::string shown(const std::string& text) {
-  return text.size() <= kLongest ? text : text.substr(0, report::character_start(text, kLongest)) + "…";
+  return text.size() <= kLongest ? text : text.substr(0, character_start(text, kLongest)) + "…";
 }
 std::string shown(const Value& v) { return shown(text_of(v)); }
 

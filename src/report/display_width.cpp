@@ -6,11 +6,6 @@
 #include "src/python/text.h"
 
 namespace preflight::report {
-namespace {
-
-bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
-
-}  // namespace
 
 std::size_t display_width(std::string_view text) {
   std::size_t columns = 0;
@@ -21,13 +16,6 @@ std::size_t display_width(std::string_view text) {
     columns += stray ? 1U : static_cast<std::size_t>(utf8proc_charwidth(static_cast<utf8proc_int32_t>(c.code)));
   }
   return columns;
-}
-
-std::size_t character_start(std::string_view text, std::size_t at) {
-  if (at >= text.size()) return text.size();
-  std::size_t start = at;
-  while (start > 0 && at - start < 3 && continues(text[start])) --start;
-  return continues(text[start]) ? at : start;
 }
 
 }  // namespace preflight::report

@@ -10,7 +10,4 @@ namespace preflight::report {
 // locale, as a program started with LANG=C still prints UTF-8. A byte that is no UTF-8 takes one column.
 std::size_t display_width(std::string_view text);
 
-// The greatest character boundary at or before `at`.
-std::size_t character_start(std::string_view text, std::size_t at);
-
 }  // namespace preflight::report

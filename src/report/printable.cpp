@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "src/report/display_width.h"
+#include "src/base/characters.h"
 
 namespace preflight::report {
 namespace {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/characters.h"
 #include "src/report/check_run.h"
 #include "src/report/display_width.h"
 #include "src/report/excerpt.h"

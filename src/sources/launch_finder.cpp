@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/characters.h"
 #include "src/base/limits.h"
 #include "src/facts/launch_variables.h"
 #include "src/sources/container_command.h"
@@ -1020,9 +1021,7 @@ void LaunchFinder::container(const std::vector<ShellWord>& words, std::size_t at
 static std::string told_of(std::string what) {
   constexpr std::size_t kLongest = 2'000;
   if (what.size() <= kLongest) return what;
-  std::size_t end = kLongest;
-  while (end > 0 && (static_cast<unsigned char>(what[end]) & 0xC0U) == 0x80U) --end;  // within a character
-  return what.substr(0, end) + " … (cut)";
+  return what.substr(0, character_start(what, kLongest)) + " … (cut)";
 }
 
 void LaunchFinder::add_unknown(std::string what, std::size_t offset, LaunchCommand& launch) const {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/characters.h"
 #include "src/base/limits.h"
 #include "src/sources/file_steps.h"
 #include "src/sources/yaml_merges.h"
@@ -14,9 +15,6 @@ namespace preflight::sources {
 namespace {
 
 constexpr std::size_t kMark = 64;
-
-// A byte of a character that began before it.
-bool is_inside_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
 bool is_break(char c) { return c == '\n' || c == '\r'; }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "src/base/characters.h"
 #include "src/report/display_width.h"
 #include "src/report/excerpt.h"
 #include "src/report/fixes_text.h"

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/characters.h"
 #include "src/base/limits.h"
 #include "src/python/text.h"
 #include "src/sources/program/follower.h"
@@ -368,7 +369,7 @@ std::optional<Val> Follower::builtin_of_items(const std::string& name, Arguments
   if (name == "len" && a.values[0].known_text()) {
     spend_bytes(a.values[0].text->text.size());
     std::int64_t n = 0;
-    for (const char c : a.values[0].text->text) n += (static_cast<unsigned char>(c) & 0xC0U) != 0x80 ? 1 : 0;
+    for (const char c : a.values[0].text->text) n += is_inside_character(c) ? 0 : 1;
     return whole(n);
   }
   if (name == "len" && is_iterator(a.values[0])) throw Thrown{instance("TypeError"), a.at};
