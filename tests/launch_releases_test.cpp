@@ -27,82 +27,14 @@
 #include "preflight/report.h"
 #include "preflight/rule.h"
 #include "src/args/option_index.h"
-#include "src/facts/draft_model.h"
 #include "src/launch/launch_view.h"
-#include "src/launch/workspace.h"
-#include "src/plan/kept_layers.h"
-#include "src/plan/memory_sheet.h"
 #include "tests/support/example_launch.h"
+#include "tests/support/launch_said.h"
 #include "tests/support/paths.h"
 #include "tests/support/release_ranges.h"
 
 namespace preflight {
 namespace {
-
-// What holds in one release, "WHAT | VALUE".
-using Said = std::set<std::string>;
-
-class Teller {
- public:
-  template <typename T>
-  void say(std::string_view what, const T& value) {
-    said_.insert(fmt::format("{} | {}", what, value));
-  }
-  // Zeros and empty texts say nothing.
-  template <typename T>
-  void say_if_any(std::string_view what, const T& value) {
-    if (value != T{}) say(what, value);
-  }
-  [[nodiscard]] Said take() { return std::move(said_); }
-
- private:
-  Said said_;
-};
-
-void tell_view(const LaunchView& view, Teller& teller) {
-  teller.say("prefill on", view.prefill_backend());
-  teller.say("decode on", view.decode_backend());
-  if (!view.algorithm().empty()) {
-    teller.say("draft decodes on, extends on",
-               fmt::format("{}, {}", view.draft_decode_backend(), view.draft_extend_backend()));
-    teller.say("verified on", view.verify_backend());
-  }
-  teller.say("KV cache", view.kv_dtype());
-  teller.say("attention dp, tp", fmt::format("{}, {}", view.attention_dp(), view.attention_tp()));
-  teller.say("replicas", view.ordinary_dp());
-  teller.say("ranks of an expert", view.moe_tp());
-  if (view.pp() > 1 && view.has_model()) teller.say("stages counted apart", plan::told_stages(view).size());
-  teller.say("decode graph full, any graph", fmt::format("{}, {}", view.decode_graph_full(), view.any_graph()));
-  if (!view.has_model()) return;
-  if (view.model().is_multimodal) teller.say("vision on", view.vision_backend());
-  if (const auto workspace = mla_workspace(view, 64)) teller.say("workspace of 64 requests", workspace->bytes);
-}
-
-void tell_sheet(const Launch& launch, Teller& teller) {
-  static facts::ModelFiles models;
-  plan::MemoryInputs inputs;
-  if (const auto draft = facts::draft_model_of(launch, models)) inputs.draft = plan::draft_cost(launch, *draft);
-  std::string why;
-  const auto sheet = plan::memory_sheet(launch, inputs, why);
-  teller.say_if_any("no sheet", why);
-  if (!sheet) return;
-  teller.say("weights", fmt::format("{:.3f} GiB", sheet->weights_gib));
-  teller.say("tokens", sheet->tokens);
-  teller.say("cache of a token", sheet->cost.bytes_per_token);
-  teller.say("requests", fmt::format("{}, {} full", sheet->requests, sheet->full_requests));
-  teller.say("share, most", fmt::format("{:.4f}, {:.4f}", sheet->fraction, sheet->most));
-  teller.say_if_any("draft", sheet->draft_gib == 0.0 ? "" : fmt::format("{:.3f} GiB", sheet->draft_gib));
-  teller.say_if_any("draft after the pool", sheet->draft_after_pool);
-  teller.say_if_any("images", sheet->images_gib);
-  teller.say_if_any("window tokens", sheet->window_tokens);
-  teller.say_if_any("window too small", sheet->window_too_small);
-  if (sheet->state_slots > 0) {
-    teller.say("states, mamba strategy",
-               fmt::format("{}, {}", sheet->state_slots, LaunchView(launch).mamba_strategy()));
-  }
-  teller.say_if_any("index keys of a token", sheet->cost.index_bytes_per_token);
-  teller.say_if_any("draft's cache of a token", sheet->cost.draft_bytes_per_token);
-}
 
 // A remedy names options of its release only, and gives values to those that take some.
 void expect_well_formed(const Diagnostic& d, Release release) {
@@ -121,6 +53,9 @@ void expect_well_formed(const Diagnostic& d, Release release) {
   }
 }
 
+using testing::Said;
+using testing::Teller;
+
 // Every word of a report that a release may decide. LG001 repeats SGLang's log, which recorded launches compare.
 Said said_of(const Launch& launch) {
   Teller teller;
@@ -136,8 +71,8 @@ Said said_of(const Launch& launch) {
       teller.say(fmt::format("{} {} why", d.rule, d.field ? field_name(*d.field) : ""), d.why);
   }
   if (launch.accepted()) {
-    tell_view(LaunchView(launch), teller);
-    if (launch.model) tell_sheet(launch, teller);
+    testing::tell_view(LaunchView(launch), teller);
+    if (launch.model) testing::tell_sheet(launch, teller);
   }
   return teller.take();
 }

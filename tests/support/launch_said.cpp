@@ -1,0 +1,60 @@
+#include "tests/support/launch_said.h"
+
+#include <string>
+
+#include <fmt/format.h>
+
+#include "src/facts/draft_model.h"
+#include "src/facts/model_files.h"
+#include "src/launch/workspace.h"
+#include "src/plan/kept_layers.h"
+#include "src/plan/memory_sheet.h"
+
+namespace preflight::testing {
+
+void tell_view(const LaunchView& view, Teller& teller) {
+  teller.say("prefill on", view.prefill_backend());
+  teller.say("decode on", view.decode_backend());
+  if (!view.algorithm().empty()) {
+    teller.say("draft decodes on, extends on",
+               fmt::format("{}, {}", view.draft_decode_backend(), view.draft_extend_backend()));
+    teller.say("verified on", view.verify_backend());
+  }
+  teller.say("KV cache", view.kv_dtype());
+  teller.say("attention dp, tp", fmt::format("{}, {}", view.attention_dp(), view.attention_tp()));
+  teller.say("replicas", view.ordinary_dp());
+  teller.say("ranks of an expert", view.moe_tp());
+  if (view.pp() > 1 && view.has_model()) teller.say("stages counted apart", plan::told_stages(view).size());
+  teller.say("decode graph full, any graph", fmt::format("{}, {}", view.decode_graph_full(), view.any_graph()));
+  if (!view.has_model()) return;
+  if (view.model().is_multimodal) teller.say("vision on", view.vision_backend());
+  if (const auto workspace = mla_workspace(view, 64)) teller.say("workspace of 64 requests", workspace->bytes);
+}
+
+void tell_sheet(const Launch& launch, Teller& teller) {
+  static facts::ModelFiles models;
+  plan::MemoryInputs inputs;
+  if (const auto draft = facts::draft_model_of(launch, models)) inputs.draft = plan::draft_cost(launch, *draft);
+  std::string why;
+  const auto sheet = plan::memory_sheet(launch, inputs, why);
+  teller.say_if_any("no sheet", why);
+  if (!sheet) return;
+  teller.say("weights", fmt::format("{:.3f} GiB", sheet->weights_gib));
+  teller.say("tokens", sheet->tokens);
+  teller.say("cache of a token", sheet->cost.bytes_per_token);
+  teller.say("requests", fmt::format("{}, {} full", sheet->requests, sheet->full_requests));
+  teller.say("share, most", fmt::format("{:.4f}, {:.4f}", sheet->fraction, sheet->most));
+  teller.say_if_any("draft", sheet->draft_gib == 0.0 ? "" : fmt::format("{:.3f} GiB", sheet->draft_gib));
+  teller.say_if_any("draft after the pool", sheet->draft_after_pool);
+  teller.say_if_any("images", sheet->images_gib);
+  teller.say_if_any("window tokens", sheet->window_tokens);
+  teller.say_if_any("window too small", sheet->window_too_small);
+  if (sheet->state_slots > 0) {
+    teller.say("states, mamba strategy",
+               fmt::format("{}, {}", sheet->state_slots, LaunchView(launch).mamba_strategy()));
+  }
+  teller.say_if_any("index keys of a token", sheet->cost.index_bytes_per_token);
+  teller.say_if_any("draft's cache of a token", sheet->cost.draft_bytes_per_token);
+}
+
+}  // namespace preflight::testing

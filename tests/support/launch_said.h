@@ -1,0 +1,41 @@
+// What a report says of a launch, as lines that tests write down for each release.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "preflight/launch.h"
+#include "src/launch/launch_view.h"
+
+namespace preflight::testing {
+
+// What holds in one release, "WHAT | VALUE".
+using Said = std::set<std::string>;
+
+class Teller {
+ public:
+  template <typename T>
+  void say(std::string_view what, const T& value) {
+    said_.insert(fmt::format("{} | {}", what, value));
+  }
+  // Zeros and empty texts say nothing.
+  template <typename T>
+  void say_if_any(std::string_view what, const T& value) {
+    if (value != T{}) say(what, value);
+  }
+  [[nodiscard]] Said take() { return std::move(said_); }
+
+ private:
+  Said said_;
+};
+
+// What the view answers: backends, ranks, cache, graphs.
+void tell_view(const LaunchView& view, Teller& teller);
+// What the memory sheet counts; of a launch whose model is known.
+void tell_sheet(const Launch& launch, Teller& teller);
+
+}  // namespace preflight::testing
