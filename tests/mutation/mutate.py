@@ -121,7 +121,7 @@ class Suites:
         self.killers = collections.defaultdict(collections.Counter)  # of a source's mutants
         self.names = [l for l in TESTS.read_text().split("\n") if l and not l.startswith("#")]
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-            self.reached = dict(zip(self.names, pool.map(lambda name: self.sites_of(name, folder / name.replace("*", "")), self.names)))
+            self.reached = dict(zip(self.names, pool.map(lambda name: self.sites_of(name, folder / name.replace("*", "").replace("/", "_")), self.names)))
 
     def sites_of(self, name, file):
         start = time.monotonic()
