@@ -99,7 +99,7 @@ TEST(PastedMessage, OfALateFailureLeadsToItsRule) {
       {"AttributeError: 'Parameter' object has no attribute 'bnb_quant_state'", "QN024"},
       {"ImportError: cannot import name 'int8_weight_only' from 'torchao.quantization' (/x/__init__.py)", "QN026"},
       {"NameError: name 'get_cutlass_w4a8_moe_mm_data' is not defined", "QN020"},
-      {"AttributeError: '_OpNamespace' 'sgl_kernel' object has no attribute 'gelu_quick'", "KR005"},
+      {"AttributeError: '_OpNamespace' 'sgl_kernel' object has no attribute 'gelu_quick'", "HO007"},
       {"AttributeError: 'Foo' object has no attribute 'bar'", "nothing"},
       {"RuntimeError: Found no NVIDIA driver on your system. Please check", "VA007"},
       {"AttributeError: module 'torch._C' has no attribute '_cuda_setDevice'", "VA007"},
@@ -274,6 +274,32 @@ TEST(PastedMessage, OfAUsualNameIsOfTheFrameThatHasTheFile) {
     EXPECT_FALSE(places_of(read_message(own)).empty()) << function;
     EXPECT_TRUE(places_of(read_message(other)).empty()) << function;
   }
+}
+
+// A function of another package has its own errors, whatever its name.
+TEST(PastedMessage, OfAnotherPackageIsNoPlaceOfSglang) {
+  const char* said = "AttributeError: 'NoneType' object has no attribute 'shape'";
+  for (const char* path :
+       {"/opt/venv/lib/python3.12/site-packages/transformers/models/llama/modeling_llama.py",
+        "/usr/lib/python3/dist-packages/transformers/models/llama/modeling_llama.py", "/usr/lib/python3.12/enum.py"}) {
+    EXPECT_EQ(named(fmt::format("  File \"{}\", line 7, in __init__\n    f()\n{}", path, said)), "nothing") << path;
+  }
+  const std::string file = "/opt/venv/lib/python3.12/site-packages/sglang/srt/layers/attention/xpu_backend.py";
+  EXPECT_EQ(named(fmt::format("  File \"{}\", line 7, in __init__\n    f()\n{}", file, said)), "no rule");
+  EXPECT_EQ(named("  File \"/opt/venv/lib/python3.12/site-packages/foo/x.py\", line 7, in divide\nAssertionError"),
+            "nothing");
+}
+
+// What a healthy server logs is no refusal that happens to share its words.
+TEST(PastedMessage, OfAHealthyServersLogLeadsToNoRefusal) {
+  for (const char* said :
+       {"Using default MoE kernel config. Config file not found at /x/E=128,N=768.json",
+        "Using FP8 KV cache but no scaling factors provided. Defaulting to 1.0",
+        "Use trtllm_mla as the default prefill and decode attention backend for Kimi-K3",
+        "Allocating 4.00 GB host memory for DSA indexer (layout=layer_first).", "Failed to create NIXL backend: x"}) {
+    EXPECT_EQ(named(fmt::format("[2026-11-28 10:00:00 TP0] {}", said)), "nothing") << said;
+  }
+  EXPECT_EQ(named("ValueError: Config file not found: serve.yaml"), "no rule");
 }
 
 // The rows of a line that holds several: first the one with a word that few others have, be it shorter.

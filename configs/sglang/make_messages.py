@@ -10,7 +10,8 @@ The marker is a few words, in lower case, that stand in this message and in as f
 server counted; kind is the exception, or "warning"; several functions of one message have a line each. `explain "TEXT"`
 looks for markers in what an operator pasted. A line that ends with |named has a marker that other places say as well:
 it tells beside its function in a traceback alone; one that ends with other words tells beside these, too, of an option
-or a field that those places do not name.
+or a field that those places do not name. One that ends with |raised has a marker that lines of a healthy server's log
+have, too: it tells beside its exception.
 Regenerate it when a release is added.
 """
 import ast
@@ -27,6 +28,7 @@ PLACES = ("srt/server_args.py", "srt/server_args_config_parser.py", "srt/utils/s
           "srt/model_executor/model_runner.py", "srt/model_executor/cuda_graph_config.py", "srt/lora/lora_registry.py",
           "srt/managers/scheduler.py", "srt/parser/*.py", "srt/elastic_ep/*.py", "srt/utils/runai_utils.py")
 WARNED = ("srt/server_args.py", "srt/arg_groups/", "srt/configs/model_config.py")
+LOGGERS = ("debug", "info", "warning", "warning_once", "warn", "error", "critical", "exception")
 LONGEST = 4
 
 
@@ -88,6 +90,8 @@ class Sites(ast.NodeVisitor):
         name = getattr(node.func, "attr", "")
         if self.warn and name in ("warning", "warning_once", "warn", "error") and node.args:
             self.add("warning", node.args[:1])
+        elif name in LOGGERS or "log" in getattr(node.func, "id", ""):
+            self.add("log", node.args[:2])  # some take the logger first
         if name == "error" and getattr(getattr(node.func, "value", None), "id", "") == "parser" and node.args:
             self.add("usage", node.args[:1])
         self.generic_visit(node)
@@ -128,7 +132,7 @@ class Messages:
         for release, name, kind, function, parts, options in all_sites(folder, releases):
             fields = {word for part in parts for word in part if "_" in word}
             self.things.setdefault((parts, kind), set()).update(fields | {" ".join(words(o)) for o in options})
-            if name:
+            if name and kind != "log":
                 self.sites.setdefault((parts, kind), {}).setdefault((function, name), set()).add(release)
             else:
                 elsewhere.setdefault((parts, kind), set()).add(function.lstrip("_"))
@@ -140,22 +144,31 @@ class Messages:
             for window in set(windows(site[0])):
                 self.having.setdefault(window, set()).add(site)
 
-    def elsewhere(self, site, window):
-        """Other messages of the rest of the server, of other functions, that have these words, too."""
+    def elsewhere(self, site, window, kinds):
+        """Other messages of the rest of the server, of other functions, that have these words, too: (parts, kind)."""
         own = {f.lstrip("_") for f, _ in self.sites[site]}
-        return [p for f, p in self.others.get((window, site[1]), ()) if f not in own and p != site[0]]
+        return [(p, k) for k in kinds for f, p in self.others.get((window, k), ()) if f not in own and p != site[0]]
+
+    def mistaken(self, site, window):
+        """What says these words and cannot be told from this message, and what can by the exception that it names."""
+        if site[1] in ("warning", "usage"):
+            return self.elsewhere(site, window, (site[1], "log")), []
+        return self.elsewhere(site, window, (site[1],)), self.elsewhere(site, window, ("log",))
 
     def marker(self, site):
         """The words that the fewest others have, and what beside them tells; empty: the message has none."""
         def rank(window):
             size, having = window.count(" "), self.having[window]
             same = {(s[1], f.lstrip("_")) for s in having for f, _ in self.sites[s]}
-            return (len(same) + bool(self.elsewhere(site, window)), len(same), len(having), abs(size - 2), -len(window))
+            others, logged = self.mistaken(site, window)
+            return (len(same) + bool(others), len(same), bool(logged), len(having), abs(size - 2), -len(window))
 
         best = min(set(windows(site[0])), key=lambda w: (rank(w), w), default="")
-        others = self.elsewhere(site, best)
-        telling = self.things[site].difference(*(self.things[p, site[1]] for p in others))
-        return best, f"|{min(telling, default='named')}" if others else ""
+        others, logged = self.mistaken(site, best)
+        if not others:
+            return best, "|raised" if logged else ""
+        telling = self.things[site].difference(*(self.things[other] for other in others + logged))
+        return best, f"|{min(telling, default='named')}"
 
 
 def main():

@@ -228,6 +228,13 @@ bool is_file(std::string_view path, std::string_view file) {
 
 bool is_sglangs(std::string_view path) { return path.find("sglang/srt/") != std::string_view::npos; }
 
+// A file of another package, or of Python itself.
+bool is_another_packages(std::string_view path) {
+  const bool installed =
+      path.find("-packages/") != std::string_view::npos || path.find("/lib/python") != std::string_view::npos;
+  return installed && path.find("/sglang/") == std::string_view::npos;
+}
+
 // Functions that four files of a release or more define: their name alone tells no place. Another function may have
 // moved to a file that the table does not know.
 constexpr std::string_view kUsualNames[] = {"init__",
@@ -257,17 +264,20 @@ bool names(const PastedMessage& message, std::string_view function) {
   return std::ranges::any_of(message.functions, [&](const std::string& f) { return bare(f) == bare(function); });
 }
 
-// Whether a frame is this place. Of a usual name, another file of SGLang is another place.
+// Whether a frame is this place. Of a usual name, another file of SGLang is another place; of any, another package's.
 bool is_frame(const PastedMessage& m, std::size_t frame, const MessagePlace& place) {
   const std::string_view name = bare(place.function);
   if (bare(m.functions[frame]) != name) return false;
+  if (!place.file.empty() && is_another_packages(m.files[frame])) return false;
   const bool is_usual = std::ranges::find(kUsualNames, name) != std::end(kUsualNames);
   return !is_usual || place.file.empty() || is_file(m.files[frame], place.file) || !is_sglangs(m.files[frame]);
 }
 
-// Without its function: the words that others say as well beside words of its own, Python's own never.
+// Without its function: the words that others say as well beside words of its own, those of a healthy server's log
+// beside its exception, Python's own never.
 bool tells_alone(const PastedMessage& m, const MessagePlace& row) {
   if (row.marker == kPythonsOwn) return false;
+  if (row.beside == "raised") return !m.exception.empty();
   return row.beside.empty() || (row.beside != "named" && holds(m.words, row.beside));
 }
 

@@ -34,7 +34,8 @@ struct MessagePlace {
   // Releases 0.5.N; where none is told, all.
   int first = supported_releases().front().patch;
   int last = supported_releases().back().patch;
-  // Other places say these words, too: it tells beside its function, or words of what it alone names ("named": none).
+  // Other places say these words, too: it tells beside its function, or words of what it alone names ("named": none),
+  // or, where lines of a log alone say them, its exception ("raised").
   std::string_view beside;
   const Rule* rule = nullptr;       // ours, where one explains it
   std::vector<const Rule*> others;  // that may explain it as well, less likely
