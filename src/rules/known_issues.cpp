@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "src/facts/device_profiles.h"
 #include "src/facts/kinds.h"
 #include "src/launch/ranks.h"
 #include "src/python/integer.h"
@@ -182,6 +183,22 @@ std::optional<Finding> lunar_lake(const LaunchFacts& f) {
   if (!f.is(Field::device, "xpu") || !is_card(f, "140V")) return std::nullopt;
   return Finding{.message =
                      fmt::format("{} with Linux 6.18: the first allocation was reported to fail", f.device().name)};
+}
+
+// A card that has a profile, and is neither Battlemage nor of its architecture. The package's norm is SGLang's on XPU,
+// whatever attends.
+std::optional<Finding> not_compiled_for(const LaunchFacts& f) {
+  const auto& cards = facts::device_profiles();
+  const auto card =
+      std::ranges::find_if(cards, [&](const auto& profile) { return profile.device.name == f.device().name; });
+  if (!f.is(Field::device, "xpu") || card == cards.end()) return std::nullopt;
+  if (card->architecture == "bmg" || card->architecture == "lnl") return std::nullopt;
+  // BERT's configurations may name both norms.
+  const ModelFacts& m = f.model();
+  if (m.text("rms_norm_eps").is_none() || !m.text("layer_norm_eps").is_none()) return std::nullopt;
+  return Finding{.message = fmt::format("sgl-kernel-xpu is compiled for Battlemage, not for {}: the norms that its "
+                                        "kernels compute belong to every attention backend",
+                                        f.device().name)};
 }
 
 const Rule kRules[] = {
@@ -437,6 +454,23 @@ const Rule kRules[] = {
      .check = lunar_lake,
      .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu", .device = "140v"}}},
      .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu"}}}},
+    {.id = "KI015",
+     .severity = Severity::kInfo,
+     .certainty = Certainty::kNeedsHardware,
+     .field = Field::device,
+     .summary = "a kernel package that is compiled for Battlemage alone",
+     .why =
+         "Its build files, read up to August 2026, compile ahead for Battlemage and put in nothing that a driver could "
+         "compile for another card. SGLang takes the norms, activations and rotary embedding of every attention "
+         "backend from it, so that the first forward pass would end with a kernel that is not found.",
+     .remedies = {words("a kernel package that was built for the card"), remedy::on_another_card()},
+     .source = "sgl-kernel-xpu cmake/BuildFlags.cmake, src/BuildOnLinux.cmake; sglang/srt/layers/layernorm.py",
+     .device = "xpu",
+     .check = not_compiled_for,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu", .device = "a770"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu", .device = "max1550"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu"},
+                   {.model = "bge-reranker-v2-m3", .args = "--device xpu", .device = "max1550"}}}},
 };
 
 }  // namespace

@@ -45,6 +45,7 @@ constexpr LateMessage kTable[] = {
     {"could not open device directory", "", "", "", {"KI004", "KI012"}},
     {"pidfd is not supported", "", "", "", {"KI004", "KI012", "HO023"}},
     {"pidfd_getfd operation not permitted", "", "", "", {"HO023"}},
+    {"no kernel named", "", "", "", {"KI015"}},
     {"bindless_heaps_helper cpp", "", "", "", {"KI014"}},
     {"address already in use", "", "", "", {"HO005"}},
     {"too many open files", "", "", "", {"HO004"}},
