@@ -16,9 +16,11 @@ constexpr year_month_day day(int y, unsigned m, unsigned d) {
 }
 
 constexpr year_month_day kWorkspaceForm = day(2026, 5, 4);     // arguments of the workspace size changed
-constexpr year_month_day kStoreCache = day(2026, 6, 2);        // store_cache_xpu
 constexpr year_month_day kOutArgument = day(2026, 6, 29);      // out= of the attention call
-constexpr year_month_day kMinP = day(2026, 7, 31);             // min-p sampling
+constexpr year_month_day kCompress = day(2026, 7, 11);         // compress_norm_rope_store
+constexpr year_month_day kConvolution = day(2026, 7, 20);      // causal_conv1d_fn_xpu
+constexpr year_month_day kGatedDelta = day(2026, 7, 22);       // gdn_attention
+constexpr year_month_day kFusedNorm = day(2026, 7, 25);        // fused_q_norm_rope
 constexpr year_month_day kDecodeWorkspace = day(2026, 8, 21);  // flash_mla_decode_get_workspace_size comes after
 
 std::string text(year_month_day d) {
@@ -55,10 +57,17 @@ std::optional<Finding> decode_workspace(const LaunchFacts& f) {
   return mismatch(f, "a kernel package newer than 2026-08-21 for intel_xpu, MLA or not");
 }
 
-std::optional<Finding> sampling_operations(const LaunchFacts& f) {
-  if (kernel(f) >= kMinP) return std::nullopt;
-  return mismatch(f, kernel(f) < kStoreCache ? "store_cache_xpu (2026-06-02) and min-p sampling (2026-07-31)"
-                                             : "min-p sampling (2026-07-31)");
+// What the scheduler's modules import as they are read, whatever the launch asks for: DeepSeek-V4's operations since
+// 0.5.16, of which those of 0.5.18 came last, and HiSparse's since 0.5.21, which no package of kDecodeWorkspace has.
+std::optional<Finding> operations_at_start(const LaunchFacts& f) {
+  if (f.since(21)) {
+    if (kernel(f) > kDecodeWorkspace) return std::nullopt;
+    return mismatch(f, "a kernel package newer than 2026-08-21, which has load_cache_to_device_buffer_mla");
+  }
+  const bool fused = f.since(18);
+  if (kernel(f) >= (fused ? kFusedNorm : kCompress)) return std::nullopt;
+  return mismatch(f, fused ? "a kernel package of 2026-07-25 or later, which has fused_q_norm_rope"
+                           : "a kernel package of 2026-07-11 or later, which has compress_norm_rope_store");
 }
 
 std::optional<Finding> image_blocks(const LaunchFacts& f) {
@@ -67,12 +76,12 @@ std::optional<Finding> image_blocks(const LaunchFacts& f) {
   return mismatch(f, "a kernel package that knows image blocks for Gemma 3 on intel_xpu");
 }
 
+// The wrapper of every hybrid's attention imports them, whichever kind its linear layers are.
 std::optional<Finding> gated_delta_operations(const LaunchFacts& f) {
-  // Dates of these operations are not known; a kernel older than the oldest known pairing cannot have them.
-  if (!f.has_model() || !is_gdn(f.model()) || kernel(f) >= kStoreCache) return std::nullopt;
-  return mismatch(f, f.before(19) ? "the causal convolution of the kernel package"
-                                  : "gated-delta attention of the "
-                                    "kernel package");
+  if (!f.has_model() || !is_hybrid(f.model())) return std::nullopt;
+  if (kernel(f) >= (f.before(19) ? kConvolution : kGatedDelta)) return std::nullopt;
+  return mismatch(f, f.before(19) ? "the causal convolution of the kernel package (2026-07-20)"
+                                  : "gated-delta attention of the kernel package (2026-07-22)");
 }
 
 constexpr std::string_view kBackend = "sglang/srt/layers/attention/xpu_backend.py; sgl-kernel-xpu";
@@ -120,13 +129,14 @@ const Rule kRules[] = {
     {.id = "KR005",
      .refs = {"KER-5"},
      .summary = "a kernel package without the operations SGLang imports at start",
-     .why = "ImportError for every launch on XPU, whatever the backend.",
+     .why = "ImportError for every launch on XPU, whatever the backend and the model.",
      .remedies = {words("a newer kernel package")},
-     .source = "sglang/srt/layers/sampler.py, sglang/srt/mem_cache/memory_pool.py; sgl-kernel-xpu",
+     .source = "sglang/srt/managers/hisparse_coordinator.py (0.5.21 to 0.5.23), kernels/ops/attention/dsv4, up to "
+               "0.5.16 jit_kernel/dsv4; sgl-kernel-xpu python/sgl_kernel/__init__.py",
      .device = "xpu",
-     .since = v0_5(21),
+     .since = v0_5(16),
      .need = RuleNeed::kKernelDate,
-     .check = sampling_operations},
+     .check = operations_at_start},
     {.id = "KR006",
      .refs = {"KER-6"},
      .certainty = Certainty::kLikely,
@@ -139,11 +149,11 @@ const Rule kRules[] = {
      .check = image_blocks},
     {.id = "KR007",
      .refs = {"KER-7"},
-     .certainty = Certainty::kLikely,
      .summary = "a kernel package without the linear-attention operations",
      .why = "ImportError while the hybrid model is built.",
      .remedies = {words("a newer kernel package")},
-     .source = "sglang/srt/layers/attention/linear; sgl-kernel-xpu",
+     .source = "sglang/srt/layers/attention/attention_registry.py: attn_backend_wrapper; sgl-kernel-xpu "
+               "python/sgl_kernel/__init__.py",
      .device = "xpu",
      .since = v0_5(17),
      .need = RuleNeed::kKernelDate,
