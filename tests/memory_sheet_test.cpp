@@ -441,6 +441,14 @@ TEST(MemoryCommand, SaysExactOfNothingButWhatItRead) {
   EXPECT_EQ(damaged.status, 1);
 }
 
+// The share is memory: what it fails over is mended by another one.
+TEST(MemoryCommand, DoesNotSayOfTheShareThatNoMemoryMendsIt) {
+  const auto run = run_tool({"memory", "--sglang-version", "0.5.15", "--device-profile", "b60", "--", "--model-path",
+                             "Qwen/Qwen3-0.6B", "--chunked-prefill-size", "-1"});
+  EXPECT_THAT(run.out, ::testing::HasSubstr("fails: VA002"));
+  EXPECT_THAT(run.out, ::testing::Not(::testing::HasSubstr("whatever the memory")));
+}
+
 TEST(MemoryCommand, SaysWhyThereIsNoSheet) {
   EXPECT_EQ(memory_of({"--", "--model-path", "nobody/knows"}, 1)["sheet"], nullptr);
   const auto cpu = memory_of({"--", "--model-path", "Qwen/Qwen3-8B", "--device", "cpu"}, 1);

@@ -206,7 +206,8 @@ std::string memory_text(const MemoryReport& report, const Launch& launch, const 
   const MemorySheet& s = report.sheet;
   std::string out = facts_head(report.machine, style);
   for (const Diagnostic& d : report.errors) {
-    out += style.red("fails whatever the memory: ") +
+    const bool of_share = d.field == Field::mem_fraction_static;  // another share, and so other memory, mends it
+    out += style.red(of_share ? "fails: " : "fails whatever the memory: ") +
            fmt::format("{} {}; check tells more\n", d.rule, printable(d.message));
   }
   out += style.bold(
