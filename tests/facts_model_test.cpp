@@ -262,6 +262,18 @@ TEST(ModelFacts, RefuseWhatPythonCannotRead) {
       {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"id2label":{"first":"a"}})", kNew,
        "ValueError parse"},
       {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"id2label":{"1_0":"a"," 2 ":"b"}})", kNew, ""},
+      // what is no map of labels has no entries, and a number no length; transformers before 0.5.22's ask for its type
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"id2label":[1]})", v0_5(22),
+       "AttributeError parse"},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"id2label":[1],"num_labels":2})", v0_5(22),
+       "AttributeError parse"},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"id2label":1.5,"num_labels":2})", v0_5(22),
+       "TypeError parse"},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"id2label":1.5,"num_labels":null})", v0_5(22),
+       "AttributeError parse"},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"id2label":null})", v0_5(22), ""},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"id2label":[1]})", v0_5(21),
+       "StrictDataclassFieldValidationError parse"},
       {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"rope_scaling":{"type":"yarn"}})", kNew,
        "KeyError parse"},
       // rotary checks compare and divide; what is no number fails them

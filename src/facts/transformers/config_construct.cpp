@@ -147,12 +147,16 @@ void rename_layer_types(const ConfigTables& tables, const HfConfigPtr& self, std
 // range() takes whole numbers alone. The map's keys are texts in JSON, read as numbers.
 void check_labels(const HfConfigPtr& self, const Arguments& kwargs, std::string_view function) {
   const Value labels = self->get("id2label");
+  const Attribute* given = argument(kwargs, "num_labels");
+  if (!labels.is_none() && !labels.is_dict()) {
+    const bool counted = given != nullptr && !attribute_value(*given).is_none();
+    rule_error(counted && labels.is_number() ? "TypeError" : "AttributeError", function, "id2label is no map");
+  }
   if (labels.is_dict()) {
     for (const auto& [key, label] : labels.as_dict()) {
       if (!python::to_integer(key)) rule_error("ValueError", function, fmt::format("id2label has the key {}", key));
     }
   }
-  const Attribute* given = argument(kwargs, "num_labels");
   if (given == nullptr) return;
   const Value count = attribute_value(*given);
   if (count.is_int() || count.is_bool()) return;
