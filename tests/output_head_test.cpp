@@ -59,5 +59,57 @@ TEST(OutputHead, EachClassSaysWhatIsWrittenDown) {
   EXPECT_GT(read, 200);
 }
 
+// Whether the whole configuration or that of the language part ties the head: the one that its class is built from.
+TEST(OutputHead, ThePartThatIsBuiltSaysWhetherItsHeadIsTied) {
+  const auto ties = [](const char* architecture, bool whole, bool part) {
+    ModelFacts model = of_class(architecture, whole);
+    model.hf_text_config = Value::dict({{"tie_word_embeddings", part}});
+    return is_tied(model);
+  };
+  for (const char* of_part : {"BailingMM2NativeForConditionalGeneration",
+                              "BailingMoeV3VLForConditionalGeneration",
+                              "Cohere2VisionForConditionalGeneration",
+                              "DeepseekOCRForCausalLM",
+                              "DotsVLMForCausalLM",
+                              "Gemma3ForConditionalGeneration",
+                              "Gemma4ForConditionalGeneration",
+                              "Glm5NextForConditionalGeneration",
+                              "GlmAsrForConditionalGeneration",
+                              "InternS1ForConditionalGeneration",
+                              "InternVLChatModel",
+                              "JetVLMForConditionalGeneration",
+                              "KimiK25ForConditionalGeneration",
+                              "KimiVLForConditionalGeneration",
+                              "Lfm2VlForConditionalGeneration",
+                              "LightOnOCRForConditionalGeneration",
+                              "Llama4ForConditionalGeneration",
+                              "LlavaForConditionalGeneration",
+                              "LocateAnythingForConditionalGeneration",
+                              "MiDashengLMModel",
+                              "Mistral3ForConditionalGeneration",
+                              "MllamaForConditionalGeneration",
+                              "MultiModalityCausalLM",
+                              "NVILAForConditionalGeneration",
+                              "NemotronH_Nano_VL_V2",
+                              "POINTSV15ChatModel",
+                              "PixtralForConditionalGeneration",
+                              "Qwen2AudioForConditionalGeneration",
+                              "Qwen3ASRForConditionalGeneration",
+                              "Step3p7ForConditionalGeneration",
+                              "StepVLForConditionalGeneration",
+                              "UnlimitedOCRForCausalLM",
+                              "VoxtralForConditionalGeneration"}) {
+    EXPECT_TRUE(ties(of_part, false, true)) << of_part;
+    EXPECT_FALSE(ties(of_part, true, false)) << of_part;
+  }
+  for (const char* of_whole :
+       {"Qwen2VLForConditionalGeneration", "Qwen2_5_VLForConditionalGeneration", "Qwen3VLForConditionalGeneration",
+        "Qwen3VLMoeForConditionalGeneration", "Glm4vForConditionalGeneration", "GlmOcrForConditionalGeneration",
+        "Ernie4_5_VLMoeForConditionalGeneration", "LlavaLlamaForCausalLM"}) {
+    EXPECT_TRUE(ties(of_whole, true, false)) << of_whole;
+    EXPECT_FALSE(ties(of_whole, false, true)) << of_whole;
+  }
+}
+
 }  // namespace
 }  // namespace preflight::plan

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "src/facts/has_class.h"
 #include "src/facts/kinds.h"
 #include "src/plan/kept_layers.h"
 
@@ -26,8 +27,16 @@ bool always_ties(const ModelFacts& m) {
   return language_class_starts_with(m, {"CohereFor", "Cohere2For", "GemmaFor", "Gemma2For", "Gemma3n"});
 }
 
-// Of a model of several parts these ask the language model's own part.
-bool asks_language_part(const ModelFacts& m) { return language_class_starts_with(m, {"Gemma3For", "Gemma4For"}); }
+// Of a model of several parts these hand the language model's own part to the class that builds the head.
+bool asks_language_part(const ModelFacts& m) {
+  return architecture_starts_with(
+      m, {"BailingMM",  "BailingMoeV3VL", "Cohere2Vision", "DeepseekOCR", "DotsVLM",       "Gemma3For",
+          "Gemma4",     "Glm5Next",       "GlmAsr",        "InternS1For", "InternVL",      "JetVLM",
+          "KimiK25",    "KimiVL",         "Lfm2Vl",        "LightOnOCR",  "Llama4For",     "LlavaForConditional",
+          "LocateAny",  "MiDashengLM",    "Mistral3For",   "Mllama",      "MultiModality", "NVILA",
+          "NemotronH_", "POINTSV15",      "PixtralFor",    "Qwen2Audio",  "Qwen3ASR",      "Step3p7",
+          "StepVL",     "UnlimitedOCR",   "Voxtral"});
+}
 
 // --enable-dp-lm-head means something to them.
 bool hears_dp_head(const ModelFacts& m) {
