@@ -345,6 +345,48 @@ TEST(Weights, AVisionTowerIsCutUnlessItIsReplicated) {
   EXPECT_EQ(whole->per_rank_bytes, 2 * (kText + kCut + kWhole));
 }
 
+// Of a block of these towers attention alone is cut by attention's ranks, the MLP, and Qwen's merger, by all.
+TEST(Weights, TheMlpOfAnEarlyVisionTowerIsCutOverAllRanks) {
+  struct Row {
+    const char* architecture;
+    Value vision;
+    double attention;
+    double over_all;
+  };
+  const Value siglip = Value::dict({{"hidden_size", 8}, {"num_hidden_layers", 3}, {"intermediate_size", 20}});
+  const Value qwen =
+      Value::dict({{"hidden_size", 8}, {"depth", 3}, {"intermediate_size", 20}, {"out_hidden_size", 16}});
+  constexpr double kBlocks = 3 * 4 * 8 * 8;
+  constexpr double kInner = 3 * 2 * 8 * 20;
+  constexpr double kMerger = 32 * 32 + 32 * 16;
+  const Row rows[] = {{"Gemma3ForConditionalGeneration", siglip, kBlocks, kInner},
+                      {"Llama4ForConditionalGeneration", siglip, kBlocks, kInner},
+                      {"Qwen2VLForConditionalGeneration", qwen, kBlocks, kInner + kMerger},
+                      {"Qwen2_5_VLForConditionalGeneration", qwen, kBlocks, kInner * 1.5 + kMerger},
+                      {"Qwen3VLForConditionalGeneration", qwen, kBlocks + kInner + kMerger, 0}};
+  for (const Row& row : rows) {
+    ModelFacts m;
+    m.architectures = {row.architecture};
+    m.is_multimodal = true;
+    m.hf_config = Value::dict({{"vision_config", row.vision}});
+    const plan::VisionWeights vision = plan::vision_weights(m);
+    EXPECT_EQ(vision.cut, row.attention) << row.architecture;
+    EXPECT_EQ(vision.over_all, row.over_all) << row.architecture;
+  }
+}
+
+TEST(Weights, GlmAsrHearsByAnEncoderThatNothingCuts) {
+  ModelFacts m;
+  m.architectures = {"GlmAsrForConditionalGeneration"};
+  m.hidden_size = 6;
+  m.hf_config = Value::dict(
+      {{"audio_config",
+        Value::dict({{"hidden_size", 8}, {"num_hidden_layers", 3}, {"intermediate_size", 20}, {"num_mel_bins", 5}})}});
+  const plan::VisionWeights audio = plan::vision_weights(m);
+  EXPECT_EQ(audio.whole, 3 * 8 * (5 + 8) + 3 * (4 * 8 * 8 + 2 * 8 * 20) + 20 * 12 + 12 * 6);
+  EXPECT_EQ(audio.cut + audio.over_all, 0);
+}
+
 TEST(Weights, QwenGatesTheOutputOfItsFullAttention) {
   // Queries twice (4096 x 16 x 256), four heads of keys and values, the output, the MLP.
   constexpr std::int64_t kLayer = 4096LL * 4096 * 3 + 2 * 4096LL * 1024 + 3 * 4096LL * 12288;

@@ -113,11 +113,11 @@ VisionWeights qwen_vl(const ModelFacts& m, const Value& vision) {
   const double attention = encoder(vision, 0, 0);
   const double rest =
       encoder(vision, inner_width(vision), gated ? 3 : 2) - attention + mergers * (joined * joined + joined * out);
-  // The first of them asks for attention's ranks in its attention alone.
-  const bool first = architecture_starts_with(m, {"Qwen2VL"});
-  return {.cut = attention + (first ? 0.0 : rest),
+  // The first two of them ask for attention's ranks in their attention alone.
+  const bool early = architecture_starts_with(m, {"Qwen2VL", "Qwen2_5_VL"});
+  return {.cut = attention + (early ? 0.0 : rest),
           .whole = number(vision, {"num_position_embeddings"}) * width,
-          .over_all = first ? rest : 0.0};
+          .over_all = early ? rest : 0.0};
 }
 
 // Voxtral hears: Whisper's encoder behind two convolutions, and four of its frames brought to the text model's width.
@@ -127,6 +127,16 @@ VisionWeights voxtral(const ModelFacts& m, const Value& audio) {
   const double convolutions = 3 * width * (number(audio, {"num_mel_bins"}) + width);
   return {.whole = convolutions + number(audio, {"max_source_positions"}) * width + 4 * width * text + text * text,
           .over_all = encoder(audio, inner_width(audio), 2)};
+}
+
+// GLM-ASR hears: Whisper's encoder without its table of positions, which nothing cuts, and frames that fill its inner
+// width brought to the text model's through twice that.
+VisionWeights glm_asr(const ModelFacts& m, const Value& audio) {
+  const double width = number(audio, {"hidden_size"});
+  const double inner = inner_width(audio);
+  const double text = static_cast<double>(m.hidden_size);
+  const double convolutions = 3 * width * (number(audio, {"num_mel_bins"}, 128) + width);
+  return {.whole = convolutions + encoder(audio, inner, 2) + 2 * text * (inner + text)};
 }
 
 // Qwen3-Omni's thinker sees as Qwen3-VL does, and hears: three convolutions, their channels over 16 bands brought to
@@ -171,6 +181,9 @@ VisionWeights vision_weights(const ModelFacts& model) {
       audio.is_dict() && architecture_starts_with(model, {"Qwen2Audio"})) {
     return qwen2_audio(model, audio);
   }
+  if (const Value audio = model.root("audio_config"); audio.is_dict() && architecture_starts_with(model, {"GlmAsr"})) {
+    return glm_asr(model, audio);
+  }
   if (const Value thinker = model.root("thinker_config");
       thinker.is_dict() && architecture_starts_with(model, {"Qwen3OmniMoe"})) {
     return qwen3_omni(model, thinker);
@@ -196,7 +209,8 @@ VisionWeights vision_weights(const ModelFacts& model) {
   }
   if (architecture_starts_with(model, {"Gemma3", "Llama4"})) {
     const double joined = architecture_starts_with(model, {"Gemma3"}) ? width : 4 * width;
-    return {.cut = encoder(vision, inner, 2), .whole = joined * text};
+    const double attention = encoder(vision, 0, 0);
+    return {.cut = attention, .whole = joined * text, .over_all = encoder(vision, inner, 2) - attention};
   }
   return {.whole = encoder(vision, inner, 2)};
 }
