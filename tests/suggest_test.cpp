@@ -141,6 +141,35 @@ TEST(Suggest, WhatCannotBeCountedIsNotSaidToHoldNothing) {
   EXPECT_THAT(run.out, ::testing::Not(HasSubstr("No shorter context")));
 }
 
+// Replicas hold it together where no one cache does, and each serves its part of the requests: more than that is not
+// held, and so much is.
+TEST(Suggest, TheContextThatWouldDoIsTheLongestThatReplicasHold) {
+  struct Row {
+    const char* concurrency;
+    int context;
+  };
+  for (const Row& row : {Row{"64", 14336}, Row{"7", 119808}}) {
+    const auto asked = [&](int context, int status) {
+      Words words = {"google/gemma-3-4b-it", "--device-profile", "b580",         "--device-count", "8", "--for",
+                     "throughput",           "--concurrency",    row.concurrency};
+      if (context > 0) words.insert(words.end(), {"--context", std::to_string(context)});
+      return suggested(words, status);
+    };
+    const auto none = asked(0, 1);
+    EXPECT_EQ(none["remedies"][0]["with"], "a context of " + std::to_string(row.context) + " tokens");
+    EXPECT_FALSE(asked(row.context, 0)["suggestions"].empty());
+    EXPECT_TRUE(asked(row.context + 1024, 1)["suggestions"].empty());
+  }
+}
+
+// Every attention is refused for it: no launch without it is the nearest.
+TEST(Suggest, TheNearestMissHasTheContextThatIsAskedFor) {
+  const auto out =
+      suggested({"Qwen/Qwen3-8B", "--device-profile", "b60", "--device-count", "1", "--context", "100000"}, 1);
+  EXPECT_THAT(out["nearest"]["why"].get<std::string>(), HasSubstr("longer than the model's"));
+  EXPECT_THAT(out["nearest"]["arguments"].get<Words>(), ::testing::Contains("--context-length"));
+}
+
 // Its longest context holds on these cards: other forms, more cards and the host's memory are asked for by nothing.
 TEST(Suggest, AContextBeyondTheModelNeedsNoMoreThanAShorterOne) {
   const auto out =

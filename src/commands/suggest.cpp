@@ -66,10 +66,10 @@ void count(Search& s, const Search& other) {
   s.cut_off = s.cut_off || other.cut_off;
 }
 
-// The same search under another condition; its plainest launch is the remedy.
-bool first_of(Answer& a, Search condition, const std::string& what) {
+// The same search under another condition; its plainest launch is the remedy. Replicas do not count as the least.
+bool first_of(Answer& a, Search condition, const std::string& what, bool only_the_least = true) {
   Search other = begun_anew(std::move(condition));
-  other.only_the_least = true;
+  other.only_the_least = only_the_least;
   search(other);
   count(a.search, other);
   if (other.found.empty()) return false;
@@ -85,15 +85,19 @@ bool look_for_a_context(Answer& a, std::int64_t limit) {
   std::int64_t context = s.wish.context;
   if (limit > 0 && context > limit) {
     context = limit;
-  } else if (s.nearest && s.nearest->tokens > 0) {
-    context = s.nearest->tokens / s.wish.concurrency;
+  } else if (s.nearest && s.nearest->reach > 0) {
+    context = s.nearest->reach;
     if (context >= kLeastContext) context = context / kLeastContext * kLeastContext;
   }
   if (context <= 0 || context >= s.wish.context) return false;
-  Search other = s;
-  other.wish.context = context;
-  other.wish.context_given = true;
-  return first_of(a, std::move(other), fmt::format("a context of {} tokens", context));
+  const auto with_context = [&] {
+    Search other = s;
+    other.wish.context = context;
+    other.wish.context_given = true;
+    return other;
+  };
+  const std::string what = fmt::format("a context of {} tokens", context);
+  return first_of(a, with_context(), what) || first_of(a, with_context(), what, false);
 }
 
 // Words that stand in names for how weights are stored.

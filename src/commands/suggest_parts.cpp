@@ -177,11 +177,15 @@ std::array<Part, 3> batches(const Search& s, const Split& split) {
   return {Part{}, std::move(bounded), std::move(uncached)};
 }
 
+void add_context(const Search& s, Suggestion& c) {
+  if (s.wish.context_given) add(s, c, {{"--context-length", std::to_string(s.wish.context)}});
+}
+
 Suggestion made_of(const Search& s, const Split& split, const Choice& choice) {
   Suggestion c = split_of(s, split);
   c.half_cache = &choice.cache != &caches().front();
   for (const Part* part : {&choice.attention, &choice.cache, &choice.room, &choice.batch}) add(s, c, *part);
-  if (s.wish.context_given) add(s, c, {{"--context-length", std::to_string(s.wish.context)}});
+  add_context(s, c);
   return c;
 }
 

@@ -57,6 +57,7 @@ const std::array<Part, 2>& caches();
 // Where a launch takes fewer at once than it has tokens for.
 std::array<Part, 3> batches(const Search& s, const Split& split);
 
+void add_context(const Search& s, Suggestion& c);  // where the user asks for one
 Suggestion made_of(const Search& s, const Split& split, const Choice& choice);
 
 }  // namespace preflight::commands

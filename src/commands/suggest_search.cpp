@@ -186,6 +186,7 @@ bool take_next_attention(Search& s) {
     s.attention = s.attention < Attention::kOwn ? Attention::kOwn : Attention::kPlain;
     Suggestion c{.arguments = s.base, .memory = {}};
     add(s, c, attentions_of(s).front());
+    add_context(s, c);
     if (attempt_ahead(s, std::move(c)) != Outcome::kRefused) return true;
   }
   return false;

@@ -44,17 +44,21 @@ struct Suggestion {
   [[nodiscard]] std::size_t demands_met() const { return demanded.size() + env.size(); }
   [[nodiscard]] std::int64_t tokens() const { return memory.tokens * replicas; }
   [[nodiscard]] std::int64_t requests() const { return memory.requests * replicas; }
+  // Of so many requests at once, how many one replica serves, and how many tokens it has for each.
+  [[nodiscard]] std::int64_t served(std::int64_t at_once) const { return (at_once + replicas - 1) / replicas; }
+  [[nodiscard]] std::int64_t reach(std::int64_t at_once) const { return memory.tokens / served(at_once); }
   // Requests at once, each of so many tokens.
   [[nodiscard]] std::int64_t held(std::int64_t context) const {
     return context > 0 ? std::min(memory.tokens / context, memory.requests) * replicas : 0;
   }
 };
 
-// Why a launch was not taken; the nearest miss is told when nothing fits: what holds more, of what is refused that with
-// more of what was demanded of it, then what is cut finer. `tokens` below 0: it holds none, or was refused.
+// Why a launch was not taken; the nearest miss is told when nothing fits: what has more room for each request, of what
+// is refused that with more of what was demanded of it, then what is cut finer. `reach` below 0: none, or it was
+// refused.
 struct Miss {
   std::string why;
-  std::int64_t tokens = -1;
+  std::int64_t reach = -1;
   Words arguments;
   Environment env = {};
   std::int64_t cards = 0;

@@ -27,21 +27,21 @@ constexpr std::int64_t kFails = -3;
 constexpr std::int64_t kNotCounted = -2;
 constexpr std::int64_t kHoldsNothing = -1;
 
-bool would_be_nearest(const Search& s, const Suggestion& c, std::int64_t tokens) {
+bool would_be_nearest(const Search& s, const Suggestion& c, std::int64_t reach) {
   if (s.only_the_least) return false;  // of these none is told
-  const std::size_t met = tokens <= kFails ? c.demands_met() : 0;
+  const std::size_t met = reach <= kFails ? c.demands_met() : 0;
   return !s.nearest ||
-         std::tuple(tokens, met, c.cards) > std::tuple(s.nearest->tokens, s.nearest->demands_met, s.nearest->cards);
+         std::tuple(reach, met, c.cards) > std::tuple(s.nearest->reach, s.nearest->demands_met, s.nearest->cards);
 }
 
-void note_miss(Search& s, const Suggestion& c, std::string why, std::int64_t tokens = kNotAccepted) {
-  if (!would_be_nearest(s, c, tokens)) return;
+void note_miss(Search& s, const Suggestion& c, std::string why, std::int64_t reach = kNotAccepted) {
+  if (!would_be_nearest(s, c, reach)) return;
   s.nearest = Miss{.why = std::move(why),
-                   .tokens = tokens,
+                   .reach = reach,
                    .arguments = c.arguments,
                    .env = c.env,
                    .cards = c.cards,
-                   .demands_met = tokens <= kFails ? c.demands_met() : 0};
+                   .demands_met = reach <= kFails ? c.demands_met() : 0};
 }
 
 // What the search decides itself, or would make another launch of it.
@@ -208,7 +208,7 @@ Outcome weighed(Search& s, Suggestion& c, const PreparedLaunch& prepared, std::s
   c.memory = *memory;
   if (memory->least >= kLargestShare) return Outcome::kTooHeavy;
   // Of data-parallel replicas each serves its part of the requests.
-  const std::int64_t each = (s.wish.concurrency + c.replicas - 1) / c.replicas;
+  const std::int64_t each = c.served(s.wish.concurrency);
   const std::int64_t context = s.wish.context > 0 ? s.wish.context : memory->context;
   if (memory->tokens < context * each) return Outcome::kMissed;
   if (memory->requests >= each) return Outcome::kFound;
@@ -216,9 +216,9 @@ Outcome weighed(Search& s, Suggestion& c, const PreparedLaunch& prepared, std::s
   return Outcome::kMissed;
 }
 
-std::int64_t nearness(const Suggestion& c, Outcome room) {
+std::int64_t nearness(const Search& s, const Suggestion& c, Outcome room) {
   if (room == Outcome::kUncounted) return kNotCounted;
-  return room == Outcome::kTooHeavy ? kHoldsNothing : c.tokens();
+  return room == Outcome::kTooHeavy ? kHoldsNothing : c.reach(s.wish.concurrency);
 }
 
 std::string too_little(const Search& s, const Suggestion& c, Outcome room, const std::string& uncounted) {
@@ -300,7 +300,7 @@ Outcome ruled(Search& s, Suggestion& c, const PreparedLaunch& prepared, Outcome 
     const bool is_counted = room != Outcome::kUncounted;
     s.short_of_room = s.short_of_room || is_counted;
     s.uncounted = s.uncounted || !uncounted.empty();
-    note_miss(s, c, too_little(s, c, room, uncounted), nearness(c, room));
+    note_miss(s, c, too_little(s, c, room, uncounted), nearness(s, c, room));
     return room;
   }
   c.intel_kernels = LaunchView(prepared.launch).uses_xpu();
@@ -353,7 +353,7 @@ Outcome attempt(Search& s, Suggestion& c, int demands) {
   read_widths(c, prepared.launch);
   std::string uncounted;
   const Outcome room = weighed(s, c, prepared, uncounted);
-  if (room != Outcome::kFound && !would_be_nearest(s, c, nearness(c, room))) return room;
+  if (room != Outcome::kFound && !would_be_nearest(s, c, nearness(s, c, room))) return room;
   return ruled(s, c, prepared, room, uncounted, demands);
 }
 
