@@ -346,7 +346,7 @@ bool is_own_sentence(std::string_view part) {
   const auto unset = part.find(kUnset);
   if (part.starts_with(kUnless) && unset != std::string_view::npos && is_number(part.substr(unset + kUnset.size())))
     return is_of_plain_names(part.substr(kUnless.size(), unset - kUnless.size()));
-  constexpr std::array<std::array<std::string_view, 2>, 13> kSentences = {
+  constexpr std::array<std::array<std::string_view, 2>, 15> kSentences = {
       {{"in ", ", which nothing here calls"},
        {"where what has no end is stopped", ""},
        {"unless the loop at line ", " runs, which has no end"},
@@ -358,6 +358,8 @@ bool is_own_sentence(std::string_view part) {
        {"where ", ", which the script writes, is started"},
        {"where ", " starts it"},
        {"unless the trap on DEBUG at line ", " changes it"},
+       {"unless the trap on RETURN at line ", " changes it"},
+       {"where what sets the trap on EXIT runs", ""},
        {"where what a patch puts in its place starts it", ""},
        {"where what is made of this list is run", ""}}};
   return std::ranges::any_of(kSentences, [&](const auto& ends) {

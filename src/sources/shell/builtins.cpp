@@ -412,6 +412,8 @@ void ShellEvaluator::set_options(const std::vector<ShellWord>& words) {
       state_.exports_all = w[0] == '-';
       state_.may_export_all = false;
     }
+    if (w.find('E') != std::string::npos || (option && words[i + 1].text == "errtrace"))
+      state_.traces_errors = w[0] == '-';
     if (option && words[i + 1].text == "pipefail") {
       state_.pipes_fail = w[0] == '-';
       state_.pipes_may_fail = false;
@@ -631,7 +633,8 @@ void ShellEvaluator::evaluate(const std::vector<ShellWord>& words) {
     if (i > 1) append(text, {" ", {words[i].begin}, {}});
     append(text, words[i]);
   }
-  if (text.text.size() == text.unknowns.size() && !text.text.empty()) {
+  const bool nothing_known = text.text.size() == text.unknowns.size() && !text.text.empty();
+  if (nothing_known || (!text.unknowns.empty() && !fault_of(text, pasted_).empty())) {
     if (names_tools(text.unknowns.front().message)) return;
     taint("eval runs", words[0].begin);
     ShellCommand unknown;
@@ -823,23 +826,44 @@ void ShellEvaluator::export_functions(const std::vector<ShellWord>& words) {
 bool ShellEvaluator::set_trap(const std::vector<ShellWord>& words) {
   std::size_t first = 1;
   if (first < words.size() && words[first].text == "--") ++first;
-  if (words.size() < first + 2 || words[first].text.starts_with("-l") || words[first].text.starts_with("-p"))
+  if (words.size() < first + 1 || words[first].text.starts_with("-l") || words[first].text.starts_with("-p"))
     return false;
+  const bool resets = words.size() == first + 1;  // `trap EXIT`
   const auto on = [&](std::string_view name, std::string_view other) {
-    return std::any_of(words.begin() + static_cast<std::ptrdiff_t>(first) + 1, words.end(),
+    return std::any_of(words.begin() + static_cast<std::ptrdiff_t>(first) + (resets ? 0 : 1), words.end(),
                        [&](const ShellWord& w) { return w.text == name || w.text == other; });
   };
   const bool on_error = on("ERR", "SIGERR");
   const bool on_exit = on("EXIT", "0");
-  const auto action = words[first].text == "-" ? std::nullopt : std::optional<ShellText>(words[first]);
-  if (on_error) on_error_ = action;
-  if (on_exit && muted_ == 0) on_exit_ = action;
+  ShellTrap trap;
+  if (!resets && words[first].text != "-") trap.actions.emplace_back(words[first]);
+  if (on_error) state_.on_error = trap;
+  if (on_exit) state_.on_exit = trap;
   return on_exit || on_error;
 }
 
-// trap ACTION DEBUG: it runs in front of every command from here on. What it plainly assigns is not known any more;
-// one that does more may change everything, at any time.
-void ShellEvaluator::trap_each_command(const ShellText& action, std::size_t at) {
+// Whether a trap's action runs other programs alone: `rm -rf "$TMP"`, `echo failed`.
+bool ShellEvaluator::changes_nothing(const ShellText& action) const {
+  constexpr auto kChanges = std::to_array<std::string_view>(
+      {".",     "cd",      "declare", "eval",   "exec",   "exit",    "export",    "getopts",  "let",
+       "local", "mapfile", "popd",    "pushd",  "printf", "read",    "readarray", "readonly", "return",
+       "set",   "shift",   "shopt",   "source", "trap",   "typeset", "unset"});
+  ShellParser parser(action, pasted_);
+  const NodePtr all = parser.all();
+  const auto is_harmless = [&](const NodePtr& node) {
+    if (node->kind != Node::Kind::kSimple || node->words.empty()) return false;
+    const Word& program = node->words.front();
+    const std::string name = action.text.substr(program.begin, program.end - program.begin);
+    const bool plain = name.find_first_of("$`'\"\\*?[{~") == std::string::npos;
+    return plain && std::ranges::find(kChanges, name) == kChanges.end() && !state_.functions.contains(name);
+  };
+  return !parser.failed() && action.unknowns.empty() && std::ranges::all_of(all->children, is_harmless);
+}
+
+// trap ACTION DEBUG: it runs in front of every command from here on, and on RETURN behind each function. What it
+// plainly assigns is not known any more; one that does more may change everything, at any time.
+void ShellEvaluator::trap_each_command(const ShellText& action, std::string_view signal, std::size_t at) {
+  if (changes_nothing(action)) return;
   ShellParser parser(action, pasted_);
   const NodePtr all = parser.all();
   const auto is_plain = [&](const NodePtr& node) {
@@ -849,13 +873,13 @@ void ShellEvaluator::trap_each_command(const ShellText& action, std::size_t at) 
     return only_prints(std::string_view(action.text).substr(program.begin, program.end - program.begin));
   };
   if (parser.failed() || !action.unknowns.empty() || !std::ranges::all_of(all->children, is_plain)) {
-    taint("a trap on DEBUG runs", at);
-    state_.may_end.emplace(fmt::format("unless the trap on DEBUG at line {} changes it", line_of(at)), 0);
+    taint(fmt::format("a trap on {} runs", signal), at);
+    state_.may_end.emplace(fmt::format("unless the trap on {} at line {} changes it", signal, line_of(at)), 0);
     return;
   }
   for (const NodePtr& node : all->children) {
     for (const Assignment& one : node->words.empty() ? node->assignments : std::vector<Assignment>{}) {
-      state_.variables[one.name].attribute = "with a trap on DEBUG that sets it";
+      state_.variables[one.name].attribute = fmt::format("with a trap on {} that sets it", signal);
       remember(one.name, {}, false, nullptr);
     }
   }
@@ -966,8 +990,9 @@ bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std:
   if (name == "alias" && expands_aliases_) {
     for (std::size_t i = 1; i < words.size(); ++i) aliases_.insert(words[i].text.substr(0, words[i].text.find('=')));
   }
-  if (name == "trap" && words.size() > 2 && words.back().text == "DEBUG" && words[words.size() - 2].text != "-")
-    trap_each_command(words[words.size() - 2], words[0].begin);
+  if (name == "trap" && words.size() > 2 && (words.back().text == "DEBUG" || words.back().text == "RETURN") &&
+      words[words.size() - 2].text != "-")
+    trap_each_command(words[words.size() - 2], words.back().text, words[0].begin);
   if (name == "trap" && set_trap(words)) return true;
   if (name == "printf" && words.size() > 2 && words[1].text == "-v") {
     status = print_into(words);

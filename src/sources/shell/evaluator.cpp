@@ -105,11 +105,8 @@ std::string ShellEvaluator::depends(const std::string& name, std::string_view wh
 Result<bool> ShellEvaluator::run() {
   if (budget_.depth >= limits::kShellCalls) return failure("shells are nested too deep in this command");
   run_whole(*text_.script, start_.own_file, start_.stands_in);
-  if (on_exit_ && (!state_.replaced || state_.stays) && !error_) {
-    when_ = state_.stays ? "where what has no end is stopped" : "as the script ends";
-    state_.ended = false;
-    run_text(ShellText(*on_exit_));
-  }
+  when_ = state_.stays ? "where what has no end is stopped" : "as the script ends";
+  run_exit_trap();
   tell_written();
   if (error_) return tl::make_unexpected(*error_);
   return true;
@@ -176,7 +173,7 @@ Status ShellEvaluator::run_node(const Node& node) {
   Status status = redirected ? run_redirected(node) : run_kind(node);
   if (status == Status::kTrue && !node.redirections.empty() && may_not_open(node)) status = Status::kUnknown;
   note_status(node, status);
-  if (counts_as_failure(node) && conditions_ == 0 && !state_.ended) meet_failure(node, status);
+  if (counts_as_failure(node) && conditions_ == 0 && &node != inverted_ && !state_.ended) meet_failure(node, status);
   return status;
 }
 
@@ -200,19 +197,17 @@ bool ShellEvaluator::counts_as_failure(const Node& node) {
 void ShellEvaluator::meet_failure(const Node& node, Status status) {
   if (status == Status::kTrue) return;
   const auto unless = [&] { return fmt::format("unless the script ends at line {}", line_of(outer(node.begin))); };
-  const bool traps = on_error_ && returns_.empty();  // functions do not inherit it
   const bool may_end = may_end_on_error_ || state_.may_exit_on_error;
   if (status == Status::kUnknown) {
-    const bool ends = state_.exits_on_error || (traps && on_error_->text.find("exit") != std::string::npos);
+    const bool ends =
+        state_.exits_on_error || std::ranges::any_of(state_.on_error.actions, [](const ShellText& action) {
+          return action.text.find("exit") != std::string::npos;
+        });
     if (is_test(node) && (ends || may_end)) state_.may_end.emplace(unless(), 0);
+    run_error_traps(status, outer(node.begin));
     return;
   }
-  if (traps) {
-    const ShellText action = *on_error_;
-    const auto outer_trap = std::exchange(on_error_, std::nullopt);
-    run_text(action);
-    on_error_ = outer_trap;
-  }
+  run_error_traps(status, outer(node.begin));
   if (state_.ended) return;
   if (may_end) state_.may_end.emplace(unless(), 0);
   if (!state_.exits_on_error) return;
@@ -221,6 +216,59 @@ void ShellEvaluator::meet_failure(const Node& node, Status status) {
   state_.end_depth = 0;
   state_.ended = true;
   state_.fails = true;
+}
+
+// What the trap on ERR runs: of a command that may fail, what it may change is not known any more.
+void ShellEvaluator::run_error_traps(Status status, std::size_t at) {
+  if (in_error_trap_ || state_.on_error.actions.empty()) return;
+  in_error_trap_ = true;
+  const ShellTrap trap = state_.on_error;
+  if (status == Status::kFalse && trap.sure) run_text(ShellText(trap.actions.front()));
+  const auto why = [&](const std::string& name) { return depends(name, "whether a command fails", at); };
+  for (const ShellText& action : trap.actions) {
+    if ((status == Status::kFalse && trap.sure) || (changes_nothing(action) && printing_ == nullptr)) continue;
+    spend(state_.size());
+    const ShellState before = state_;
+    ++muted_;
+    ++undecided_;
+    run_text(ShellText(action));
+    --undecided_;
+    --muted_;
+    state_ = state_.ended ? before : joined(before, state_, why, at);  // that it ends the script is told of tests alone
+  }
+  in_error_trap_ = false;
+}
+
+// A shell of its own begins without the traps of the one around it.
+void ShellEvaluator::begin_subshell() {
+  state_.on_exit = {};
+  if (!state_.traces_errors) state_.on_error = {};
+}
+
+// What runs as this shell ends, whatever ended it.
+void ShellEvaluator::run_exit_trap() {
+  const ShellTrap trap = std::exchange(state_.on_exit, {});
+  if (trap.actions.empty() || (state_.replaced && !state_.stays) || error_) return;
+  const ShellState left = state_;
+  const std::string outer_when = when_;
+  if (!trap.sure) {
+    ++undecided_;
+    when_ += fmt::format("{}where what sets the trap on EXIT runs", when_.empty() ? "" : "; ");
+  }
+  for (const ShellText& action : trap.actions) {
+    spend(state_.size());
+    state_ = left;
+    state_.ended = false;
+    state_.leaves = 0;
+    run_text(ShellText(action));
+  }
+  if (!trap.sure) --undecided_;
+  when_ = outer_when;
+  state_.ended = left.ended;
+  state_.leaves = left.leaves;
+  state_.end = left.end;
+  state_.end_depth = left.end_depth;
+  state_.fails = left.fails;
 }
 
 // $? behind a command: of a list it is that of its last one, which has noted it.
@@ -279,9 +327,12 @@ Status ShellEvaluator::run_kind(const Node& node) {
     case Node::Kind::kPipeline:
       return run_pipeline(node);
     case Node::Kind::kGroup: {
-      conditions_ += node.negated ? 1 : 0;
+      const bool heeds = node.negated && (state_.exits_on_error || state_.may_exit_on_error || may_end_on_error_);
+      conditions_ += heeds ? 1 : 0;  // without set -e what fails behind a ! runs the trap on ERR
+      const Node* const outer_inverted = std::exchange(inverted_, node.negated ? node.children.front().get() : nullptr);
       const Status status = run_node(*node.children.front());
-      conditions_ -= node.negated ? 1 : 0;
+      inverted_ = outer_inverted;
+      conditions_ -= heeds ? 1 : 0;
       return node.negated ? opposite(status) : status;
     }
     case Node::Kind::kSubshell:
@@ -363,14 +414,14 @@ Status ShellEvaluator::run_apart(const Node& node, std::string when, Waits waits
   const ShellState before = state_;
   const std::string outer_when = std::exchange(when_, std::move(when));
   auto outer_unset = std::exchange(unset_now_, {});
-  auto outer_trap = std::exchange(on_error_, std::nullopt);
   state_.fails.reset();
+  begin_subshell();
   Status status = run_node(node);
+  run_exit_trap();
   const bool says = !state_.ended || (state_.end_depth == 0 && state_.leaves == 0 && state_.fails);
   if (state_.ended && says) status = *state_.fails ? Status::kFalse : Status::kTrue;
   if (!says || !unset_now_.empty() || state_.may_end != before.may_end) status = Status::kUnknown;
   unset_now_ = std::move(outer_unset);
-  on_error_ = std::move(outer_trap);
   when_ = outer_when;
   const std::string stays = state_.stays && waits == Waits::kYes ? state_.end : std::string();
   state_ = before;
@@ -1061,12 +1112,15 @@ Status ShellEvaluator::run_function(const NodePtr& body, const std::vector<Shell
   const bool for_ever = calls_itself_for_ever(body, words.front().text);
   locals_.emplace_back();
   returns_.emplace_back();
+  const bool traced = state_.traces_errors;  // without it the trap on ERR waits outside, unless the function sets one
+  const ShellTrap outer_trap = traced ? ShellTrap{} : std::exchange(state_.on_error, {});
   const Text before = text_;
   if (const auto it = bodies_.find(body.get()); it != bodies_.end()) text_ = it->second;
   const std::size_t at = outer(body->begin);
   Status status = for_ever ? Status::kUnknown : run_node(*body);
   text_ = before;
   status = meet_returns(status, at);
+  if (!traced && state_.on_error.actions.empty()) state_.on_error = outer_trap;
   calls_.pop_back();
   put_back(locals_.back());
   locals_.pop_back();
@@ -1220,7 +1274,9 @@ void ShellEvaluator::run_substitutions(const Parts& parts) {
     const ShellState before = state_;
     const bool outer_pipes = std::exchange(pipes_on_, true);
     if (!for_sh_ && !hands_errexit_on_) state_.exits_on_error = false;
+    begin_subshell();
     run_text(inside);
+    run_exit_trap();
     pipes_on_ = outer_pipes;
     state_ = before;
   }

@@ -195,7 +195,11 @@ class ShellEvaluator {
   void heed_redirections(const Node& node, const ShellCommand& command);
   void heed_own_end(const Node& node, const ShellCommand& command);
   void heed_bad_words(const std::vector<ShellWord>& words);
-  void trap_each_command(const ShellText& action, std::size_t at);
+  [[nodiscard]] bool changes_nothing(const ShellText& action) const;
+  void trap_each_command(const ShellText& action, std::string_view signal, std::size_t at);
+  void begin_subshell();
+  void run_exit_trap();
+  void run_error_traps(Status status, std::size_t at);
   bool copy_file(const ShellCommand& command, std::size_t first);
   void run_file(ShellCommand& command, std::size_t first);
   void use_file(ShellCommand& command, std::size_t program);
@@ -362,8 +366,6 @@ class ShellEvaluator {
   std::vector<std::string> unset_now_;  // what set -u ends this command for, which is told behind it
   std::vector<Loop> loops_;
   std::map<std::size_t, std::pair<std::string, ShellText>> kept_files_;  // that nothing here uses, by their places
-  std::optional<ShellText> on_exit_;                                     // trap … EXIT
-  std::optional<ShellText> on_error_;                                    // trap … ERR
   std::map<const Node*, ShellText> sources_;                             // of functions, by their bodies
   std::set<std::string> handed_functions_;                               // export -f
   std::vector<std::set<std::string>*> written_;                          // names that loops being followed assign
@@ -394,6 +396,8 @@ class ShellEvaluator {
   std::optional<bool> caught_fails_ = {};  // what $(…) ran last; none: not known
   bool is_moved_ = false;                  // `env -C` and its kin run what runs now elsewhere
   bool may_be_missing_ = false;            // what the command that runs now names: it is followed by `|| true`
+  const Node* inverted_ = nullptr;         // what stands behind a !
+  bool in_error_trap_ = false;             // which no failure in it runs again
   int muted_ = 0;                          // loops run once to learn what they change: nothing is told
   std::optional<Error> error_;
 };

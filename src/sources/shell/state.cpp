@@ -11,9 +11,13 @@ bool operator==(const ShellValue& a, const ShellValue& b) {
                     [](const auto& x, const auto& y) { return x.first == y.first && same_text(x.second, y.second); });
 }
 
+bool operator==(const ShellTrap& a, const ShellTrap& b) {
+  return a.sure == b.sure && std::ranges::equal(a.actions, b.actions, same_text);
+}
+
 std::size_t ShellState::size() const {
   return variables.size() + exported_names.size() + functions.size() + files.size() + touched.size() + written.size() +
-         arguments.size() + may_end.size();
+         arguments.size() + may_end.size() + on_error.actions.size() + on_exit.actions.size();
 }
 
 const ShellValue* ShellState::find(const std::string& name) const {
@@ -74,6 +78,16 @@ std::optional<ShellValue> shared_front(const ShellValue& a, const ShellValue& b,
   return out;
 }
 
+ShellTrap met(const ShellTrap& a, const ShellTrap& b) {
+  if (a == b) return a;
+  ShellTrap out{a.actions, false};
+  for (const ShellText& action : b.actions) {
+    const auto same = [&](const ShellText& other) { return same_text(action, other); };
+    if (std::ranges::none_of(a.actions, same)) out.actions.push_back(action);
+  }
+  return out;
+}
+
 // What set and declare said on one way alone: what an assignment makes of such a variable is not known.
 void meet_options(ShellState& out, const ShellState& a, const ShellState& b) {
   constexpr std::string_view kOneWay = "on one way alone";
@@ -98,6 +112,10 @@ void meet_options(ShellState& out, const ShellState& a, const ShellState& b) {
   out.exits_on_unset = a.exits_on_unset || b.exits_on_unset;
   out.pipes_fail = a.pipes_fail && b.pipes_fail;
   out.pipes_may_fail = a.pipes_may_fail || b.pipes_may_fail || a.pipes_fail != b.pipes_fail;
+  out.traces_errors = a.traces_errors || b.traces_errors;
+  out.on_error = met(a.on_error, b.on_error);
+  out.on_exit = met(a.on_exit, b.on_exit);
+  if (a.traces_errors != b.traces_errors) out.on_error.sure = false;
 }
 
 }  // namespace
@@ -109,6 +127,7 @@ bool ShellState::is_like(const ShellState& other) const {
     return a.first == b.first && value && a.second.exported == b.second.exported;
   };
   return std::ranges::equal(variables, other.variables, same) && may_end == other.may_end &&
+         on_error == other.on_error && on_exit == other.on_exit &&
          std::ranges::equal(arguments, other.arguments, same_text) && arguments_known == other.arguments_known;
 }
 
@@ -119,6 +138,7 @@ ShellState joined(const ShellState& a, const ShellState& b,
     add_defaults(out.defaults, a.ended ? a.defaults : b.defaults);
     const ShellState& other = a.ended ? a : b;
     if (!other.end.empty() && !out.ended) out.may_end.emplace(other.end, other.end_depth);
+    out.on_exit = met(a.on_exit, b.on_exit);
     return out;
   }
   ShellState out = a;

@@ -39,6 +39,13 @@ struct PatternRules {
   bool operator==(const PatternRules&) const = default;
 };
 
+// What a trap runs. Where several ways met that do not share it, it may be any of these, or nothing.
+struct ShellTrap {
+  std::vector<ShellText> actions = {};
+  bool sure = true;
+};
+bool operator==(const ShellTrap& a, const ShellTrap& b);
+
 struct ShellState {
   std::map<std::string, ShellVariable> variables = {};
   std::set<std::string> counted = {};         // given by --set, and arithmetic went on from there: i++
@@ -68,6 +75,9 @@ struct ShellState {
   bool exits_on_error = false;     // set -e
   bool exits_on_unset = false;     // set -u
   bool pipes_fail = false;         // set -o pipefail
+  bool traces_errors = false;      // set -E: functions, subshells and $(…) inherit the trap on ERR
+  ShellTrap on_error = {};         // trap … ERR
+  ShellTrap on_exit = {};          // trap … EXIT
   // Set on one way alone, of those that met here.
   bool may_exit_on_error = false;
   bool pipes_may_fail = false;

@@ -91,13 +91,14 @@ std::optional<ShellText> ShellEvaluator::captured(const std::function<void()>& r
   const auto outer_piped = piped_;
   const auto outer_input = input_;
   auto outer_unset = std::exchange(unset_now_, {});
-  auto outer_trap = std::exchange(on_error_, std::nullopt);
   const ShellState before = state_;
   ++muted_;
   ++print_depth_;
   if (!for_sh_ && !hands_errexit_on_) state_.exits_on_error = false;  // which $(…) does not inherit
   const Taking taking(*this, true);
+  begin_subshell();
   run();
+  run_exit_trap();
   const bool says = !state_.ended && state_.last_status && state_.may_end == before.may_end;
   const bool ends = state_.ended && state_.end_depth == 0 && state_.leaves == 0 && state_.may_end == before.may_end;
   const std::optional<bool> fails = says   ? std::optional(*state_.last_status != "0")
@@ -110,7 +111,6 @@ std::optional<ShellText> ShellEvaluator::captured(const std::function<void()>& r
   input_ = outer_input;
   piped_ = outer_piped;
   unset_now_ = std::move(outer_unset);
-  on_error_ = std::move(outer_trap);
   written_ = std::move(outer_written);
   loops_ = std::move(outer_loops);
   printing_ = outer_printing;
