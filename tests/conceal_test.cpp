@@ -147,12 +147,42 @@ TEST(Conceal, KnowsSecretsInsideATextByItsForm) {
       {"secrets.yaml: there is no such file", "secrets.yaml: there is no such file"},
       {"/run/secrets/token: cannot be read", "/run/secrets/token: cannot be read"},
       {"a/secrets.yaml:3:1: not valid YAML", "a/secrets.yaml:3:1: not valid YAML"},
-      {"adapter=/models/lora", "adapter=/models/lora"}};
+      {"adapter=/models/lora", "adapter=/models/lora"},
+      // Keys of a table and of a dictionary; an index and a list are none.
+      {"M=([HF_TOKEN]=S123)", "M=([HF_TOKEN]=***)"},
+      {"args['api_key'] = 'S123'", "args['api_key'] = '***'"},
+      {"all[key] = named", "all[key] = named"},
+      {R"(if x in ["token"]: go(x))", R"(if x in ["token"]: go(x))"},
+      {R"(["token"] x = 1234)", R"(["token"] x = 1234)"},
+      // Signs that are written as codes, once or again.
+      {"https://h/%3Ftoken%3DS123", "https://h/%3Ftoken%3D***"},
+      {"https://h/?to=x%253Fkey%253DS123%2526b", "https://h/?to=x%253Fkey%253D***%2526b"},
+      {"https://h/?to=x%3Fn%3D1%26t%3D2", "https://h/?to=x%3Fn%3D1%26t%3D2"},
+      {"token%3", "token%3"},
+      {"100%", "100%"}};
   for (const auto& [text, shown] : rows) {
     std::string out = text;
     commands::hide_parts(out);
     EXPECT_EQ(out, shown);
   }
+}
+
+// A name of a list of variables is looked at as far as names go; one that goes on may end as that of a secret.
+TEST(Conceal, TheEndOfALongNameIsNotGuessed) {
+  const auto shown = [](std::size_t letters, const std::string& end) {
+    std::string text = fmt::format(R"({{"name": "{}{}", "value": "S123"}})", std::string(letters, 'x'), end);
+    commands::hide_parts(text);
+    return text.find("S123") != std::string::npos;
+  };
+  EXPECT_TRUE(shown(100, ""));
+  EXPECT_FALSE(shown(100, "_TOKEN"));
+  EXPECT_FALSE(shown(246, "_TOKEN"));
+  EXPECT_FALSE(shown(1000, "_TOKEN"));
+  EXPECT_TRUE(shown(252, ""));
+  std::string last = R"({"name": ")" + std::string(300, 'x') + R"("})";
+  const std::string as_it_was = last;
+  commands::hide_parts(last);
+  EXPECT_EQ(last, as_it_was);
 }
 
 // Every way a secret may come in, through every command that shows a launch.
@@ -206,6 +236,9 @@ TEST(Conceal, NoSecretLeavesTheProgramWhereverItStands) {
       {"--api-key", "--topsecret"},
       {"api_key", "topsecret"},
       {"--served-model-name", "token topsecret"},
+      {"--tp=Authorization: Bearer topsecret"},
+      {"--attention-backend={'password': 'topsecret'}"},
+      {"--otlp-traces-endpoint", "https://h/%3Ftoken%3Dtopsecret"},
       {"--adminapikey=topsecret"},
       {"--otlp-traces-endpoint", "http://user:topsecret@host:1"},
       {"--model-path", "s3://key:topsecret@bucket/x"},
@@ -555,7 +588,9 @@ TEST(Conceal, ASecretIsHiddenWhereverItsVariableGotIt) {
        {"set -- Zq7marker9X; API_KEY=$1; " + serve + "$API_KEY", "API_KEY=${X:-Zq7marker9X}; " + serve + "$API_KEY",
         "API_KEY=a${X:-Zq7marker9X}b; " + serve + "$API_KEY",
         "f() { local token=$1; " + serve + "$token; }; f Zq7marker9X",
-        "A=(Zq7marker9X); HF_TOKEN=${A[0]}; " + serve + "$HF_TOKEN", "B=Zq7marker9X; PASSWORD=$B; " + serve + "$B"}) {
+        "A=(Zq7marker9X); HF_TOKEN=${A[0]}; " + serve + "$HF_TOKEN", "B=Zq7marker9X; PASSWORD=$B; " + serve + "$B",
+        "A=1; " + serve + "$(Zq7marker9X)", "KEY=Zq7marker9X; " + serve + "run_$KEY",
+        "KEY=Zq7marker9X; " + serve + "${KEY}x", "declare -A M=([KEY]=Zq7marker9X); " + serve + "${M[KEY]}"}) {
     for (const std::string format : {"text", "json"}) {
       const std::string out = run_tool({"launches", "--format", format, dir.file("a.sh", text + "\n")}).out;
       EXPECT_THAT(out, AllOf(HasSubstr("***"), Not(HasSubstr("Zq7marker9X")))) << text;
@@ -563,6 +598,61 @@ TEST(Conceal, ASecretIsHiddenWhereverItsVariableGotIt) {
   }
   EXPECT_THAT(run_tool({"launches", dir.file("b.sh", "B=Zq7marker9X; " + serve + "$B\n")}).out,
               HasSubstr("Zq7marker9X"));
+  // A word of a language stands inside of others by chance.
+  EXPECT_THAT(run_tool({"launches", dir.file("c.sh", "KEY=deepseek-r; " + serve + "deepseek-r1\n")}).out,
+              HasSubstr("deepseek-r1"));
+}
+
+// By whatever name, attribute, key or call a program reads it.
+TEST(Conceal, ASecretOfAProgramIsHiddenHoweverItIsMade) {
+  const TemporaryDirectory dir;
+  const std::string start =
+      "\nimport os\nos.system('python -m sglang.launch_server --model-path m --served-model-name ' + ";
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {"token = 'Zq7' + 'marker9X'", "token"},
+      {"token: str = 'Zq7marker9X'", "token"},
+      {"token, other = 'Zq7marker9X', 1", "token"},
+      {"import os\nk = os.getenv('X', 'Zq7marker9X')\napi_key = k", "api_key"},
+      {"class C:\n  password = 'Zq7marker9X'", "C.password"},
+      {"class C:\n  password = 'Zq7marker9X'", "getattr(C, 'password')"},
+      {"d = {'a': {'secrets': ['Zq7marker9X']}}", "d['a']['secrets'][0]"},
+      {"d = {'a': ['token', 'Zq7marker9X']}\nd = {d['a'][0]: d['a'][1]}", "d.get('token')"},
+      {"def get_token():\n  return ''.join(['Zq7marker', '9X'])", "get_token()"},
+      {"def f(token):\n  return 'a' + token", "f('Zq7marker9X')"},
+      {"import argparse\np = argparse.ArgumentParser()\np.add_argument('--api-key', default='Zq7marker9X')",
+       "p.parse_args([]).api_key"},
+      {"token = None", "(token or 'Zq7marker9X')"},
+      {"token = None", "(token if token else 'Zq7marker9X')"},
+      {"token = b'Zq7marker9X'", "token.decode()"}};
+  for (const auto& [front, read] : rows) {
+    const std::string file = dir.file("a.py", front + start + read + ")\n");
+    const std::string out = run_tool({"launches", file}).out;
+    EXPECT_THAT(out, AllOf(HasSubstr("--served-model-name"), Not(HasSubstr("Zq7marker9X")))) << front << read;
+  }
+  // What a loop over a dictionary calls its names is none, and what has another name is shown.
+  for (const std::string front : {"for key in ['Zq7marker9X']: pass\nname = key", "name = 'Zq7' + 'marker9X'"}) {
+    const std::string file = dir.file("b.py", front + start + "name)\n");
+    EXPECT_THAT(run_tool({"launches", file}).out, HasSubstr("--served-model-name Zq7marker9X")) << front;
+  }
+}
+
+// What stands in for a variable that is not set is as secret as what it would be set to.
+TEST(Conceal, TheDefaultOfASecretIsHiddenWhereItIsTaken) {
+  const TemporaryDirectory dir;
+  const std::string serve = "python -m sglang.launch_server --model-path m --served-model-name ";
+  const std::string python =
+      dir.file("a.py", "import os\nk = os.getenv('TOKEN') or 'Zq7marker9X'\nos.system(f'" + serve + "{k}')\n");
+  const std::string nomad = dir.file(
+      "a.nomad",
+      "variable \"hf_token\" {\n  default = \"Zq7marker9X\"\n}\njob \"a\" {\n  group \"a\" {\n    task \"a\" {\n"
+      "      driver = \"docker\"\n      config {\n        image = \"lmsysorg/sglang\"\n        command = \"python\"\n"
+      "        args = [\"-m\", \"sglang.launch_server\", \"--model-path\", \"m\", \"--served-model-name\",\n"
+      "          \"${var.hf_token}\"]\n      }\n    }\n  }\n}\n");
+  for (const std::string& file : {python, nomad}) {
+    EXPECT_THAT(run_tool({"launches", file}).out,
+                AllOf(HasSubstr("--served-model-name '***'"), Not(HasSubstr("Zq7marker9X"))));
+    EXPECT_THAT(run_tool({"check", "--no-kernel", file}).out, Not(HasSubstr("Zq7marker9X")));
+  }
 }
 
 // Words that commands are asked with; what they are given may be a secret.

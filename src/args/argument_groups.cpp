@@ -11,17 +11,20 @@ using args::Arity;
 using args::Option;
 using args::OptionIndex;
 
-bool looks_like_option(const std::string& word) {
-  return word.size() > 1 && word.front() == '-' && word != "--" && !python::looks_like_negative_number(word) &&
-         word.find(' ') == std::string::npos;
-}
-
 // Exact, or the one option that the word begins.
 const Option* meant(const OptionIndex& index, std::string_view name) {
   if (const Option* exact = index.find(name)) return exact;
   if (!name.starts_with("--")) return nullptr;
   const auto candidates = index.starting_with(name);
   return candidates.size() == 1 ? &index.option(candidates.front()) : nullptr;
+}
+
+// A word with a blank in it is none to argparse, unless that stands in the value of an option that it has.
+bool looks_like_option(const OptionIndex& index, const std::string& word) {
+  if (word.size() < 2 || word.front() != '-' || word == "--" || python::looks_like_negative_number(word)) return false;
+  if (word.find(' ') == std::string::npos) return true;
+  const auto equals = word.find('=');
+  return equals != std::string::npos && meant(index, std::string_view(word).substr(0, equals)) != nullptr;
 }
 
 std::size_t most_values(const Option* option) {
@@ -51,13 +54,13 @@ std::vector<Group> group_arguments(Release release, const std::vector<std::strin
     g.origin = static_cast<int>(groups.size());
     if (i < where.size()) g.where = where[i];
     g.words = {words[i]};
-    if (looks_like_option(words[i])) {
+    if (looks_like_option(index, words[i])) {
       const auto equals = words[i].find('=');
       g.name = words[i].substr(0, equals);
       g.option = meant(index, g.name);
       ++i;
       const std::size_t most = equals == std::string::npos ? most_values(g.option) : 0;
-      while (i < words.size() && g.words.size() - 1 < most && words[i] != "--" && !looks_like_option(words[i])) {
+      while (i < words.size() && g.words.size() - 1 < most && words[i] != "--" && !looks_like_option(index, words[i])) {
         g.words.push_back(words[i++]);
       }
     } else {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <cctype>
 #include <functional>
 #include <optional>
@@ -29,6 +30,16 @@ constexpr std::size_t kShortest = 4;
 constexpr std::size_t kLongNumber = 8;  // shorter ones are what other options are given, too
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
+
+// No word of a language holds it by chance: it is looked for inside of words, too, as in run-$TOKEN1.
+bool is_unlike_words(std::string_view secret) {
+  constexpr std::size_t kTelling = 8;
+  return secret.size() >= kTelling && std::ranges::any_of(secret, is_digit) && std::ranges::any_of(secret, is_letter);
+}
+
+unsigned char byte_of(char c) { return static_cast<unsigned char>(c); }
+
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 // Whether a part of a sentence is one of the words that sentences about launches are made of, outside of what they
@@ -66,6 +77,7 @@ class Secrets {
     longest_ = std::max(longest_, secret.size());
     const bool number = secret.size() < kLongNumber && std::ranges::all_of(secret, is_digit);
     if (secret.size() < kShortest || number || secret == kHidden) return;
+    if (is_unlike_words(secret)) inside_.set(byte_of(secret[0]));
     auto& same = by_start_[std::string(secret.substr(0, kShortest))];
     if (std::ranges::find(same, secret) != same.end()) return;
     same.emplace_back(secret);
@@ -73,13 +85,15 @@ class Secrets {
   }
   [[nodiscard]] std::size_t longest() const { return std::max(longest_, of_texts().longest_); }
 
-  // Where they stand as whole words, or those of the run's texts do. One look-up a word, however many there are.
+  // Where they stand as whole words, those that are unlike words also inside of one, and where those of the run's texts
+  // do. One look-up a word, and one for each byte that such a secret begins with, however many there are.
   [[nodiscard]] std::vector<TextPart> found_in(std::string_view text) const {
     std::vector<TextPart> found;
     if (by_start_.empty() && of_texts().by_start_.empty()) return found;
     for (std::size_t at = 0; at + kShortest <= text.size(); ++at) {
-      if (at > 0 && is_word(text[at - 1])) continue;
-      const std::size_t size = std::max(size_at(text, at), of_texts().size_at(text, at));
+      const bool inside = at > 0 && is_word(text[at - 1]);
+      if (inside && !inside_[byte_of(text[at])] && !of_texts().inside_[byte_of(text[at])]) continue;
+      const std::size_t size = std::max(size_at(text, at, inside), of_texts().size_at(text, at, inside));
       if (size == 0) continue;
       found.push_back({at, size});
       at += size - 1;
@@ -115,20 +129,23 @@ class Secrets {
     }
     text = shown.append(text, at);
   }
-  // Of the longest one that stands there; 0: none does.
-  [[nodiscard]] std::size_t size_at(std::string_view text, std::size_t at) const {
+  // Of the longest one that stands there, behind a letter where it is `inside` of a word; 0: none does.
+  [[nodiscard]] std::size_t size_at(std::string_view text, std::size_t at, bool inside) const {
     if (by_start_.empty()) return 0;
     const auto same = by_start_.find(std::string(text.substr(at, kShortest)));
     if (same == by_start_.end()) return 0;
     for (const std::string& secret : same->second) {
       const std::size_t end = at + secret.size();
-      if (text.substr(at).starts_with(secret) && (end >= text.size() || !is_word(text[end]))) return secret.size();
+      if (!text.substr(at).starts_with(secret)) continue;
+      const bool word = !inside && (end >= text.size() || !is_word(text[end]));
+      if (word || is_unlike_words(secret)) return secret.size();
     }
     return 0;
   }
 
   std::size_t longest_ = 0;
   std::unordered_map<std::string, std::vector<std::string>> by_start_;
+  std::bitset<256> inside_;  // bytes that those begin with which are unlike words
 };
 
 // A word of the arguments that is a secret, or holds one from `from` on ("--api-key=…").
@@ -483,17 +500,12 @@ static void hide_default(ReadLaunch::Default& one, const ReadLaunch& launch, con
 
 // `--api-key ab$SECRET`: what a shell takes for a name, or a part of its ${…}, may be the rest of a secret.
 static void hide_odd_names(std::string& what) {
-  constexpr std::size_t kTelling = 8;
   std::string shown;
   for (std::size_t at = 0; at < what.size();) {
     std::size_t end = at;
     while (end < what.size() && is_word(what[end])) ++end;
     const std::string word = what.substr(at, end - at);
-    const auto has = [&](int (*is)(int)) {
-      return std::ranges::any_of(word, [&](unsigned char c) { return is(c) != 0; });
-    };
-    const bool odd = word.size() >= kTelling && has(std::isupper) && has(std::islower) && has(std::isdigit);
-    shown += odd && !is_open_word(word) ? std::string(kHidden) : word;
+    shown += is_odd_name(word) && !is_open_word(word) ? std::string(kHidden) : word;
     if (end < what.size()) shown += what[end];
     at = end + 1;
   }

@@ -232,6 +232,14 @@ bool is_option_name(std::string_view value) {
 
 }  // namespace
 
+bool is_odd_name(std::string_view name) {
+  constexpr std::size_t kTelling = 8;
+  const auto has = [&](int (*is)(int)) {
+    return std::ranges::any_of(name, [&](unsigned char c) { return is(c) != 0; });
+  };
+  return name.size() >= kTelling && has(std::isupper) && has(std::islower) && has(std::isdigit);
+}
+
 bool is_open_value(std::string_view value) {
   return value.empty() || is_number(value) || is_flag(value) || is_choice(value) || is_path(value) || is_model(value) ||
          is_address(value);
@@ -270,7 +278,9 @@ class Literals {
         const std::size_t from = at;
         while (at < end && is_in_word(text_[at])) ++at;
         const bool named = at < text_.size() && text_[at] == '=';
-        if (!first && !named && !is_open_word(text_.substr(from, at - from))) parts_.push_back({from, at - from});
+        const std::string_view word = text_.substr(from, at - from);
+        const bool shows = named || (first && !is_odd_name(word)) || is_open_word(word);
+        if (!shows) parts_.push_back({from, at - from});
         first = first && named;
       } else {
         if (c == '|' || c == ';' || c == '&' || c == '(' || c == '`') first = commands;
@@ -292,7 +302,7 @@ class Literals {
       }
       if (c == '$' && at + 1 < end && text_[at + 1] == '(') {
         close = behind_brackets(at + 1, end);
-      } else if (c == '"' || c == '`' || (c == '\'' && (at == 0 || !is_in_part(text_[at - 1])))) {
+      } else if (c == '"' || c == '`' || (c == '\'' && opens_text(at))) {
         // A substitution in quotes has quotes of its own.
         close = std::min(text_.find(c, at + 1), end);
         close = at + 1 + std::min(text_.substr(at + 1, close - at - 1).find("$("), close - at - 1);
@@ -310,6 +320,14 @@ class Literals {
   static bool is_in_word(char c) {
     constexpr std::string_view kSigns = "_-./:@%+~*?";
     return is_in_part(c) || static_cast<unsigned char>(c) > 0x7F || kSigns.find(c) != kSigns.npos;
+  }
+  // An apostrophe is none; Python's b'…' is one.
+  bool opens_text(std::size_t quote) const {
+    constexpr std::array<std::string_view, 8> kPrefixes = {"b", "r", "u", "f", "rb", "br", "rf", "fr"};
+    std::size_t from = quote;
+    while (from > 0 && quote - from < 3 && is_in_part(text_[from - 1])) --from;
+    const std::string prefix = ascii_lower(text_.substr(from, quote - from));
+    return prefix.empty() || std::ranges::find(kPrefixes, prefix) != kPrefixes.end();
   }
   std::size_t behind_name(std::size_t at, std::size_t end) const {
     if (at < end && text_[at] == '{') ++at;
@@ -373,7 +391,14 @@ bool is_own_sentence(std::string_view part) {
 constexpr std::string_view kBetweenCommands = ";&|)";
 
 void hide(const std::vector<TextPart>& parts, std::string& text) {
-  for (auto part = parts.rbegin(); part != parts.rend(); ++part) text.replace(part->begin, part->size, kHidden);
+  if (parts.empty()) return;
+  std::string shown;
+  std::size_t at = 0;
+  for (const TextPart& part : parts) {
+    shown.append(text, at, part.begin - at).append(kHidden);
+    at = part.begin + part.size;
+  }
+  text = shown.append(text, at);
 }
 
 }  // namespace

@@ -18,6 +18,8 @@ bool is_open_value(std::string_view value);
 // of files and of options, and what is too short to be kept secret. Any other word may be a password, however plain it
 // is.
 bool is_open_word(std::string_view word);
+// No command, function or variable is called so: "xK7pQ2mZ".
+bool is_odd_name(std::string_view name);
 
 // Code that a sentence quotes, "$(cat NAME)" or get("NAME"): its literals become *** unless they are open.
 void hide_literals(std::string& sentence);

@@ -21,6 +21,7 @@ using Parts = std::vector<TextPart>;
 
 bool is_alnum(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_hex(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }
 bool is_quote(char c) { return c == '"' || c == '\''; }
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 bool is_space(char c) { return is_blank(c) || c == '\n' || c == '\r'; }
@@ -208,9 +209,11 @@ class NamedValue {
   bool is_secret_behind(std::string_view key, std::string_view text, std::size_t at, char sign) {
     const std::string plain = plain_name(key);
     if (plain == "name") {
-      // Of a text that is all names none is followed to its end.
-      const TextPart name = value_at(text.substr(0, at + 2 * kLongestName), at, sign, false, is_of_environment(key));
-      secret_ = is_secret_variable(text.substr(name.begin, name.size));
+      // Of a text that is all names none is followed to its end: one that goes on may end as that of a secret.
+      const std::size_t seen = std::min(at + 2 * kLongestName, text.size());
+      const TextPart name = value_at(text.substr(0, seen), at, sign, false, is_of_environment(key));
+      const bool goes_on = name.begin + name.size == seen && seen < text.size();
+      secret_ = goes_on || is_secret_variable(text.substr(name.begin, name.size));
     }
     return plain == "value" && std::exchange(secret_, false);
   }
@@ -219,11 +222,17 @@ class NamedValue {
   bool secret_ = false;
 };
 
+// `[NAME]=value` of a table of bash's, `["name"] = value` of a program's; an index that is no text is no name.
+bool ends_key(std::string_view text, std::size_t at, std::string_view name) {
+  return text[at] == ']' && !name.empty() && (is_quote(text[at - 1]) || is_of_environment(name));
+}
+
 // `name=value`, `NAME = value`, `name: value` and `"name": "value"`, escaped as often as it may be.
 void add_named(std::string_view text, Parts& parts) {
   std::size_t begin = 0;
   std::size_t size = 0;  // of the last name
   bool open = false;     // the name still grows
+  bool is_key = false;   // it stood in brackets: behind a colon is the body of `if x in ["name"]:`
   NamedValue named;
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
@@ -231,9 +240,11 @@ void add_named(std::string_view text, Parts& parts) {
     if (!of_make && (c == '=' || c == ':')) {
       std::string_view name = text.substr(begin, size);
       while (name.ends_with('\\')) name.remove_suffix(1);
-      const bool is_name = !name.empty() && !(c == ':' && is_file(text, begin, name));
+      const bool is_name = !name.empty() && !(c == ':' && (is_key || is_file(text, begin, name)));
       if (is_name && (named.is_secret_behind(name, text, at + 1, c) || is_secret_variable(name))) {
-        const TextPart value = value_at(text, at + 1, c, is_secret(name), is_of_environment(name));
+        TextPart value = value_at(text, at + 1, c, is_secret(name), is_of_environment(name));
+        if (is_key && !is_quote(text[value.begin - 1]))  // the table's own bracket
+          value.size = std::min(text.substr(value.begin, value.size).find(')'), value.size);
         const std::string_view given = text.substr(value.begin, value.size);
         if (value.size > 0 && given != kPlaceholder && !is_count(name, given)) {
           parts.push_back(value);
@@ -246,10 +257,12 @@ void add_named(std::string_view text, Parts& parts) {
       if (!open) {
         begin = at;
         size = 0;
+        is_key = false;
       }
       open = true;
       ++size;
-    } else if (is_quote(c) || is_blank(c) || of_make) {
+    } else if (is_quote(c) || is_blank(c) || of_make || ends_key(text, at, text.substr(begin, size))) {
+      is_key = is_key || c == ']';
       open = false;
     } else {
       size = 0;
@@ -489,6 +502,27 @@ Parts apart(Parts parts) {
   return out;
 }
 
+// A text with the bytes that %3D and its like stand for, and where each of its bytes stood.
+struct Decoded {
+  std::string text;
+  std::vector<std::size_t> from;  // one more for its end
+};
+
+Decoded decoded(std::string_view text) {
+  Decoded out;
+  for (std::size_t at = 0; at < text.size();) {
+    unsigned code = 0;
+    const auto* const digits = text.data() + at + 1;
+    const bool is_code = text[at] == '%' && at + 2 < text.size() && is_hex(digits[0]) && is_hex(digits[1]) &&
+                         std::from_chars(digits, digits + 2, code, 16).ptr == digits + 2;
+    out.from.push_back(at);
+    out.text += is_code ? static_cast<char>(code) : text[at];
+    at += is_code ? 3 : 1;
+  }
+  out.from.push_back(text.size());
+  return out;
+}
+
 Parts parts_by_form(std::string_view text) {
   Parts parts;
   if (text.find('@') != text.npos) add_before_hosts(text, parts);
@@ -501,12 +535,31 @@ Parts parts_by_form(std::string_view text) {
   return parts;
 }
 
+// Also those of a query that is itself a parameter of one, whose signs are written as %3D or %253D.
+Parts parts_of_any_form(std::string_view text) {
+  constexpr int kMostTimes = 3;
+  Parts parts = parts_by_form(text);
+  std::string_view last = text;
+  Decoded outer;
+  for (int times = 0; times < kMostTimes && last.find('%') != last.npos; ++times) {
+    Decoded inner = decoded(last);
+    if (inner.text.size() == last.size()) break;
+    if (times > 0)
+      std::ranges::transform(inner.from, inner.from.begin(), [&](std::size_t at) { return outer.from[at]; });
+    outer = std::move(inner);
+    last = outer.text;
+    for (const auto& [begin, size] : parts_by_form(last))
+      parts.push_back({outer.from[begin], outer.from[begin + size] - outer.from[begin]});
+  }
+  return parts;
+}
+
 }  // namespace
 
-std::vector<TextPart> secret_parts(std::string_view text) { return apart(parts_by_form(text)); }
+std::vector<TextPart> secret_parts(std::string_view text) { return apart(parts_of_any_form(text)); }
 
 std::vector<TextPart> secret_parts_of_value(std::string_view value) {
-  Parts parts = parts_by_form(value);
+  Parts parts = parts_of_any_form(value);
   if (value.find_first_of(" \t") != value.npos) add_phrases(value, parts);
   return apart(std::move(parts));
 }

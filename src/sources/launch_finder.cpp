@@ -10,6 +10,7 @@
 #include "src/base/characters.h"
 #include "src/base/limits.h"
 #include "src/facts/launch_variables.h"
+#include "src/sources/assigned_values.h"
 #include "src/sources/container_command.h"
 #include "src/sources/container_host.h"
 #include "src/sources/file_steps.h"
@@ -1044,8 +1045,10 @@ void LaunchFinder::take_defaults(const std::vector<ShellWord>& words, std::size_
     if (facts::judges_by(name)) add_defaults(all, value.defaults);
   }
   if (all == nullptr) return;
-  for (const auto& [name, one] : *all)
+  for (const auto& [name, one] : *all) {
+    if (one.value) AssignedValues::note(name, *one.value);
     launch.defaults.push_back({name, one.value, one.offset, place(one.offset), one.why});
+  }
   std::ranges::stable_sort(launch.defaults, {}, &LaunchDefault::offset);
 }
 

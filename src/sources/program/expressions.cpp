@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "src/python/text.h"
+#include "src/sources/assigned_values.h"
 #include "src/sources/program/follower.h"
 
 namespace preflight::sources::program {
@@ -127,13 +128,46 @@ Val Follower::unclear(std::size_t begin, std::size_t end) const {
 }
 Val Follower::unclear(const Expr& e) const { return unclear(e.begin, e.end); }
 
+namespace {
+
+bool is_literal(const Expr& e) {
+  return e.kind == Expr::Kind::kText && e.parts.size() == 1 && e.parts[0].field == nullptr;
+}
+
+// What the value of an expression is called where it is read: a name, an attribute, a key, what a function is asked
+// for, else the function. What stands in for a value is called as it is.
+std::string called(const Expr& e) {
+  switch (e.kind) {
+    case Expr::Kind::kName:
+      return e.name == "key" ? std::string() : e.name;  // as loops over dictionaries call their names
+    case Expr::Kind::kAttribute:
+      return e.name;
+    case Expr::Kind::kSubscript:
+      return is_literal(*e.kids[1]) ? e.kids[1]->parts[0].text.text : called(*e.kids[0]);
+    case Expr::Kind::kCall: {
+      const Expr* first = e.arguments.empty() ? nullptr : e.arguments.front().value;
+      const bool asks = first != nullptr && is_literal(*first);
+      return asks ? first->parts[0].text.text : called(*e.kids[0]);
+    }
+    case Expr::Kind::kBoolean:
+      return called(*e.kids[0]);
+    case Expr::Kind::kChoice:
+      return called(*e.kids[1]);
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
 Val Follower::value(const Expr& e) {
   const Deeper deeper(*this);
   spend(1);
   Val out = value_of(e);
   out.begin = e.begin;
   out.end = e.end;
-  const bool literal = e.kind == Expr::Kind::kText && e.parts.size() == 1 && e.parts[0].field == nullptr;
+  const bool literal = is_literal(e);
+  if (!literal && out.known_text()) AssignedValues::note(called(e), out.text->text);
   if (literal && !out.text->origin.empty()) {  // without its quotes, so that an edit keeps them
     out.begin = out.text->origin.front();
     out.end = out.text->origin.back() + 1;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "src/base/limits.h"
+#include "src/sources/assigned_values.h"
 #include "src/sources/container_command.h"
 #include "src/sources/mention_trail.h"
 #include "src/sources/programs.h"
@@ -105,6 +106,7 @@ void ShellEvaluator::put_item(ShellValue& list, std::string key, ShellText text)
   const auto before = [](const std::string& a, const std::string& b) {
     return a.size() != b.size() ? a.size() < b.size() : a < b;
   };
+  if (!numbered(key) && text.unknowns.empty()) AssignedValues::note(key, text.text);
   const bool last = items.empty() || (numbered(key) && numbered(items.back().first) && before(items.back().first, key));
   if (!last) spend(items.size() / 8 + 1);
   const auto same =
