@@ -2,6 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include <fmt/format.h>
+
 #include "src/sources/launch_command.h"
 #include "tests/support/run_tool.h"
 
@@ -84,6 +88,20 @@ TEST(Manifest, CommandsAreReadWithTheirPlaces) {
     EXPECT_EQ(std::string(row.text).substr(span.begin, span.end - span.begin), "fa3");
   }
   EXPECT_EQ(sources::find_launch(kCompose, {})->env.at("SGLANG_ENABLE_SPEC_V2"), "1");
+}
+
+// Lines end where YAML ends them: a lone CR or one of Unicode's breaks before a word moves none of its places.
+TEST(Manifest, PlacesLieBehindBreaksOfEveryKind) {
+  for (const std::string line_end : {"\n", "\r\n", "\r", "\xC2\x85", "\xE2\x80\xA8", "\xE2\x80\xA9"}) {
+    for (const std::string& text : {fmt::format("# one{}# two\n{}", line_end, kCompose),
+                                    fmt::format("x-note: \"one{}  two\"\n{}", line_end, kCompose)}) {
+      const auto launch = sources::find_launch(text, {});
+      ASSERT_TRUE(launch) << text << launch.error().text();
+      ASSERT_GE(launch->spans.size(), 4U);
+      const auto span = launch->spans[3];
+      EXPECT_EQ(text.substr(span.begin, span.end - span.begin), "fa3") << text;
+    }
+  }
 }
 
 TEST(Manifest, AFixIsWrittenInPlace) {

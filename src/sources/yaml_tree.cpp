@@ -18,6 +18,14 @@ constexpr std::size_t kMark = 64;
 
 bool is_break(char c) { return c == '\n' || c == '\r'; }
 
+// Whether the character that ends before `end` ends a line where YAML counts them: LF, CR, NEL, LS or PS.
+bool ends_line(std::string_view text, std::size_t end) {
+  const std::string_view before = text.substr(0, end);
+  if (before.ends_with('\r')) return end == text.size() || text[end] != '\n';
+  return before.ends_with('\n') || before.ends_with("\xC2\x85") || before.ends_with("\xE2\x80\xA8") ||
+         before.ends_with("\xE2\x80\xA9");
+}
+
 }  // namespace
 
 ShellWord placed(std::string_view text, std::size_t from, const std::string& value) {
@@ -95,7 +103,7 @@ Result<YamlTree> YamlTree::read(std::string_view text) {
   std::size_t characters = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (!is_inside_character(text[i]) && characters++ % kMark == 0) tree.marks_.push_back(i);
-    if (text[i] != '\n') continue;
+    if (!ends_line(text, i + 1)) continue;
     tree.lines_.push_back(i + 1);
     tree.characters_.push_back(characters);
   }
