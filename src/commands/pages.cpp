@@ -282,9 +282,9 @@ void add_pages_options(CLI::App& app, PagesFlags& flags) {
 
 // Such as sparse attention, which a model gets where no backend is named.
 bool attends_otherwise(const Launch& launch) {
+  if (!launch.accepted()) return false;
   const Value& backend = launch[Field::attention_backend];
-  return launch.accepted() && backend.is_string() &&
-         std::ranges::find(kBackends, std::string_view(backend.as_string())) == kBackends.end();
+  return backend.is_string() && std::ranges::find(kBackends, std::string_view(backend.as_string())) == kBackends.end();
 }
 
 std::vector<std::string_view> backends_of(const Launch& launch) {
