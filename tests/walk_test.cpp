@@ -1,14 +1,19 @@
-// Every class that SGLang treats by its name, walked through a few launches in each release: tests/data/classes/*.txt,
-// written down once more, so that a list of classes that loses one, or gains one in another release, is seen. A
-// launch's checkpoint is that of the model but for the class. Lines are
+// Launches walked through every class of model, every option and value, every variable and what a configuration can
+// say: tests/data/walks/FAMILY_NAME.txt, written down once more, so that a list that loses a name, or a condition that
+// moves by one release, is seen without a launch of its own. Lines are
 //
 //   > MODEL DEVICE -- ARGUMENTS    the launch of the file
-//   = CLASS…                       classes that it treats alike
-//   RELEASES | WHAT | VALUE        what their launch has and that of kUsual has not, in those releases
+//   = VARIATION…                   variations of it that SGLang treats alike:
+//                                    -                 the launch as it is
+//                                    ClassForCausalLM  the checkpoint has this class
+//                                    --option=value    what is given beside
+//                                    NAME=value        a variable of the environment
+//                                    {"key":value}     --json-model-override-args
+//   RELEASES | WHAT | VALUE        what they have and the launch as it is has not, in those releases
 //   RELEASES | no WHAT             the other way round
 //
-// kUsual stands by itself with all that its launch has. A class that is new to SGLang is written in an "=" line of any
-// file. UPDATE_GOLDEN=1 writes what the program does; read what changed before you keep it.
+// A variation is written in an "=" line of one file of a family, and is walked in all of them. UPDATE_GOLDEN=1 writes
+// what the program does; read what changed before you keep it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +33,9 @@
 #include <nlohmann/json.hpp>
 
 #include "preflight/fields.h"
+#include "preflight/report.h"
 #include "preflight/rule.h"
+#include "src/args/option_index.h"
 #include "src/base/embedded.h"
 #include "src/facts/model_classes.h"
 #include "src/launch/launch_view.h"
@@ -41,21 +48,25 @@ namespace preflight {
 namespace {
 
 using testing::Said;
-using Classes = std::vector<std::string>;
+using Names = std::vector<std::string>;
+using Lines = std::vector<std::string>;
 
-constexpr std::string_view kUsual = "LlamaForCausalLM";
+constexpr std::string_view kAsItIs = "-";
 
-// A launch and its groups of classes, as a file has them.
+// A launch and its groups of variations, as a file has them.
 struct Walk {
-  std::string file;
+  std::filesystem::path file;
   std::string launch;
-  std::vector<std::pair<Classes, std::vector<std::string>>> groups;
+  std::vector<std::pair<Names, Lines>> groups;
+
+  [[nodiscard]] std::string name() const { return file.stem().string(); }
+  [[nodiscard]] std::string family() const { return name().substr(0, name().find('_')); }
 };
 
 Walk written_walk(const std::filesystem::path& path) {
   std::ifstream file(path);
-  Walk walk{path.string(), {}, {}};
-  bool names = false;  // whether the line before named classes
+  Walk walk{path, {}, {}};
+  bool names = false;  // whether the line before named variations
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with("> ")) {
       walk.launch = line;
@@ -71,58 +82,80 @@ Walk written_walk(const std::filesystem::path& path) {
   return walk;
 }
 
-std::vector<Walk> written_walks() {
-  std::vector<Walk> walks;
-  for (const auto& entry : std::filesystem::directory_iterator(testing::source_directory() + "/tests/data/classes"))
-    walks.push_back(written_walk(entry.path()));
-  std::ranges::sort(walks, {}, &Walk::file);
-  return walks;
-}
-
 const std::vector<Walk>& walks() {
-  static const std::vector<Walk> written = written_walks();
+  static const std::vector<Walk> written = [] {
+    std::vector<Walk> out;
+    for (const auto& entry : std::filesystem::directory_iterator(testing::source_directory() + "/tests/data/walks"))
+      out.push_back(written_walk(entry.path()));
+    std::ranges::sort(out, {}, &Walk::file);
+    return out;
+  }();
   return written;
 }
 
-Classes classes_of(const Walk& walk) {
-  Classes classes;
-  for (const auto& [names, lines] : walk.groups) classes.insert(classes.end(), names.begin(), names.end());
-  return classes;
+Names variations_in(const Walk& walk) {
+  Names out;
+  for (const auto& [names, lines] : walk.groups) out.insert(out.end(), names.begin(), names.end());
+  return out;
 }
 
-std::set<std::string> all_classes() {
-  std::set<std::string> classes;
+std::set<std::string> variations_of(std::string_view family) {
+  std::set<std::string> out;
   for (const Walk& walk : walks()) {
-    for (const std::string& name : classes_of(walk)) classes.insert(name);
+    if (walk.family() != family) continue;
+    const Names names = variations_in(walk);
+    out.insert(names.begin(), names.end());
   }
-  return classes;
+  return out;
 }
 
-// Names in a message would part what is alike.
-std::string without(std::string text, const std::string& name, std::string_view instead) {
-  for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos;) text.replace(at, name.size(), instead);
-  return text;
+struct Words {
+  std::string model;
+  DeviceFacts cards;
+  std::vector<std::string> argv;
+};
+
+Words words_of(const std::string& line) {
+  const auto split = line.find(" -- ");
+  std::istringstream head(line.substr(2, split - 2));
+  Words out;
+  std::string device;
+  head >> out.model >> device;
+  out.cards = testing::device_of(device);
+  out.cards.host_memory_mib = 131072;  // not this machine's
+  out.argv = testing::split_words(line.substr(split + 4));
+  return out;
 }
 
-// What names of fields and rules can tell; changes and log lines are held by launches of their own. Fields that have
-// the default say nothing.
-Said said_of(const Launch& launch, const std::string& name) {
-  const auto general = [&](const std::string& message) {
-    return without(without(message, launch.release().text(), "RELEASE"), name, "CLASS");
-  };
+Launch varied_launch(Release release, Words words, const std::string& variation) {
+  Environment env;
+  const auto equals = variation.find('=');
+  if (variation.starts_with("{")) {
+    words.argv.insert(words.argv.end(), {"--json-model-override-args", variation});
+  } else if (variation.starts_with("--")) {
+    words.argv.push_back(variation);
+  } else if (equals != std::string::npos) {
+    env[variation.substr(0, equals)] = variation.substr(equals + 1);
+  } else if (variation != kAsItIs) {
+    words.argv.insert(words.argv.end(),
+                      {"--json-model-override-args", fmt::format(R"({{"architectures": ["{}"]}})", variation)});
+  }
+  return testing::launch_of(release, words.model, words.argv, words.cards, env);
+}
+
+// What names of fields and rules can tell; sentences, changes and log lines are held by launches of their own. Fields
+// that are as they were given, or not given, say nothing.
+Said said_of(const Launch& launch) {
   testing::Teller teller;
   if (!launch.accepted()) {
-    teller.say("outcome", general(testing::outcome_text(launch)));
+    teller.say("outcome", launch.usage ? "usage" : launch.refusal->exception + " in " + launch.refusal->function);
     return teller.take();
   }
-  for (const Diagnostic& d : check(launch, {.changes = false, .log_lines = false}).diagnostics) {
-    teller.say(fmt::format("{}{}", d.rule, d.severity == Severity::kError ? ", an error" : ""), general(d.message));
-  }
-  const LaunchFields defaults(launch.release());
+  for (const Diagnostic& d : check(launch, {.changes = false, .log_lines = false}).diagnostics)
+    teller.say(d.rule, name_of(d.severity));
   for (std::size_t i = 0; i < kFieldCount; ++i) {
     const auto field = static_cast<Field>(i);
-    if (field == Field::json_model_override_args || field == Field::model_path) continue;
-    if (launch.resolved[field] != defaults[field]) teller.say(field_name(field), launch.resolved[field].repr());
+    if (launch.resolved[field] != launch.args.raw[field]) teller.say(field_name(field), launch.resolved[field].repr());
   }
   testing::tell_view(LaunchView(launch), teller);
   if (launch.model) testing::tell_sheet(launch, teller);
@@ -131,56 +164,50 @@ Said said_of(const Launch& launch, const std::string& name) {
 
 using Launches = std::map<Release, Said>;
 
-Launches launches_of_class(const std::string& line, const std::string& name) {
-  const auto split = line.find(" -- ");
-  std::istringstream head(line.substr(2, split - 2));
-  std::string model;
-  std::string device;
-  head >> model >> device;
-  DeviceFacts cards = testing::device_of(device);
-  cards.host_memory_mib = 131072;  // not this machine's
-  auto words = testing::split_words(line.substr(split + 4));
-  words.insert(words.end(), {"--json-model-override-args", fmt::format(R"({{"architectures": ["{}"]}})", name)});
+Launches launches_of(const Words& words, const std::string& variation) {
   Launches said;
-  for (const Release release : supported_releases()) {
-    said[release] = said_of(testing::launch_of(release, model, words, cards), name);
-  }
+  for (const Release release : supported_releases()) said[release] = said_of(varied_launch(release, words, variation));
   return said;
 }
 
 std::string what_of(const std::string& said) { return said.substr(0, said.find(" | ")); }
 
-// What the launches have that the usual ones have not, and what they lack altogether.
-std::vector<std::string> lines_of(const Launches& launches, const Launches& usual) {
+// What a launch has that another has not, and what it lacks altogether.
+Said differences(const Said& here, const Said& there) {
+  Said out;
+  std::set<std::string> whats;
+  for (const std::string& said : here) {
+    whats.insert(what_of(said));
+    if (!there.contains(said)) out.insert(said);
+  }
+  if (whats.contains("outcome")) return out;  // of a refused launch nothing else is known
+  for (const std::string& said : there) {
+    if (!whats.contains(what_of(said))) out.insert("no " + what_of(said));
+  }
+  return out;
+}
+
+Lines lines_of(const Launches& launches, const Launches& as_it_is) {
   std::map<std::string, std::set<Release>> differing;
-  const auto lines_in = [&](Release release) {
-    const Said& here = launches.at(release);
-    const Said& there = usual.at(release);
-    std::set<std::string> whats;
-    for (const std::string& said : here) {
-      whats.insert(what_of(said));
-      if (!there.contains(said)) differing[said].insert(release);
-    }
-    if (whats.contains("outcome")) return;  // of a refused launch nothing else is known
-    for (const std::string& said : there) {
-      if (!whats.contains(what_of(said))) differing["no " + what_of(said)].insert(release);
-    }
-  };
-  for (const Release release : supported_releases()) lines_in(release);
-  std::vector<std::string> lines;
+  for (const auto& [release, here] : launches) {
+    const auto there = as_it_is.find(release);
+    for (const std::string& said : differences(here, there == as_it_is.end() ? Said() : there->second))
+      differing[said].insert(release);
+  }
+  Lines lines;
   for (const auto& [said, releases] : differing) {
-    const auto holds = [&releases = releases](Release release) { return releases.contains(release) ? 1 : 0; };
+    const auto holds = [&in = releases](Release release) { return in.contains(release) ? 1 : 0; };
     lines.push_back(fmt::format("{} | {}", testing::release_ranges(holds), said));
   }
   std::ranges::sort(lines);
   return lines;
 }
 
-std::string text_of_group(const Classes& classes, const std::vector<std::string>& lines) {
+std::string text_of_group(const Names& names, const Lines& lines) {
   std::string text = "\n";
   std::string row = "=";
-  for (const std::string& name : classes) {
-    if (row.size() + name.size() > 99) text += std::exchange(row, "=") + "\n";
+  for (const std::string& name : names) {
+    if (row.size() > 1 && row.size() + name.size() > 99) text += std::exchange(row, "=") + "\n";
     row += " " + name;
   }
   text += row + "\n";
@@ -188,57 +215,69 @@ std::string text_of_group(const Classes& classes, const std::vector<std::string>
   return text;
 }
 
-std::string difference(const std::vector<std::string>& from, const std::vector<std::string>& lines) {
-  std::vector<std::string> only;
-  std::ranges::set_difference(from, lines, std::back_inserter(only));
+std::string only_in(const Lines& these, const Lines& those) {
+  Lines only;
+  std::ranges::set_difference(these, those, std::back_inserter(only));
   return fmt::format("{}", fmt::join(only, "\n"));
 }
 
-class ClassWalk : public ::testing::TestWithParam<std::size_t> {};
+class Walks : public ::testing::TestWithParam<std::size_t> {};
 
-TEST_P(ClassWalk, SaysWhatIsWrittenDown) {
+TEST_P(Walks, SayWhatIsWrittenDown) {
   const Walk& walk = walks()[GetParam()];
-  std::map<std::string, std::vector<std::string>> written;
-  for (const auto& [classes, lines] : walk.groups) {
-    for (const std::string& name : classes) written[name] = lines;
+  std::map<std::string, Lines> written;
+  for (const auto& [names, lines] : walk.groups) {
+    for (const std::string& name : names) written[name] = lines;
   }
-  Launches nothing;
-  for (const Release release : supported_releases()) nothing[release] = {};
-  const Launches usual = launches_of_class(walk.launch, std::string(kUsual));
-  std::map<std::vector<std::string>, Classes> groups;
-  for (const std::string& name : all_classes()) {
-    const auto lines =
-        name == kUsual ? lines_of(usual, nothing) : lines_of(launches_of_class(walk.launch, name), usual);
-    groups[lines].push_back(name);
-    EXPECT_EQ(difference(written[name], lines), "") << "no longer said of " << name;
-    EXPECT_EQ(difference(lines, written[name]), "") << "not written down of " << name;
+  const Words words = words_of(walk.launch);
+  const Launches as_it_is = launches_of(words, std::string(kAsItIs));
+  std::map<Lines, Names> groups;
+  for (const std::string& variation : variations_of(walk.family())) {
+    const Lines lines =
+        variation == kAsItIs ? lines_of(as_it_is, {}) : lines_of(launches_of(words, variation), as_it_is);
+    groups[lines].push_back(variation);
+    EXPECT_EQ(only_in(written[variation], lines), "") << "no longer said of " << variation;
+    EXPECT_EQ(only_in(lines, written[variation]), "") << "not written down of " << variation;
   }
   if (std::getenv("UPDATE_GOLDEN") == nullptr) return;
   std::ofstream file(walk.file);
   file << walk.launch << "\n";
-  for (const auto& [lines, classes] : groups) file << text_of_group(classes, lines);
+  for (const auto& [lines, names] : groups) file << text_of_group(names, lines);
 }
 
-std::string name_of_walk(const ::testing::TestParamInfo<std::size_t>& walk) {
-  return std::filesystem::path(walks()[walk.param].file).stem().string();
-}
+std::string name_of_walk(const ::testing::TestParamInfo<std::size_t>& walk) { return walks()[walk.param].name(); }
 
-INSTANTIATE_TEST_SUITE_P(Each, ClassWalk, ::testing::Range<std::size_t>(0, walks().size()), name_of_walk);
+INSTANTIATE_TEST_SUITE_P(Each, Walks, ::testing::Range<std::size_t>(0, walks().size()), name_of_walk);
 
-TEST(ClassWalkOf, EveryClassOfSglangsOwn) {
-  const auto all = all_classes();
-  EXPECT_GT(all.size(), 300U);
+TEST(WalksOf, AFamilyVaryAllAlike) {
   for (const Walk& walk : walks()) {
-    const Classes classes = classes_of(walk);
-    EXPECT_EQ(std::set(classes.begin(), classes.end()), all) << walk.file;
-    EXPECT_EQ(classes.size(), all.size()) << "a class stands twice in " << walk.file;
+    const Names names = variations_in(walk);
+    EXPECT_EQ(std::set(names.begin(), names.end()), variations_of(walk.family())) << walk.file;
+    EXPECT_EQ(names.size(), variations_of(walk.family()).size()) << "a variation stands twice in " << walk.file;
   }
+}
+
+TEST(WalksOf, EveryClassOfSglangsOwn) {
+  const auto walked = variations_of("classes");
   for (const auto& row : nlohmann::json::parse(embedded::model_classes().front().text)) {
     const auto name = row.at("name").get<std::string>();
     for (const Release release : supported_releases()) {
       if (facts::is_own(facts::model_class(name, release))) {
-        EXPECT_TRUE(all.contains(name)) << name << " of " << release.text() << " is not walked";
+        EXPECT_TRUE(walked.contains(name)) << name << " of " << release.text() << " is not walked";
       }
+    }
+  }
+}
+
+TEST(WalksOf, EveryOption) {
+  std::set<std::string> walked;
+  for (const std::string& variation : variations_of("options")) walked.insert(variation.substr(0, variation.find('=')));
+  for (const Release release : supported_releases()) {
+    for (const args::Option& option : args::OptionIndex::of(release).options()) {
+      const std::string name(option.names.front());
+      if (name == "--model-path" || name == "--json-model-override-args" || option.action == args::ActionKind::kHelp)
+        continue;
+      EXPECT_TRUE(walked.contains(name) || name == "--config") << name << " of " << release.text();
     }
   }
 }
