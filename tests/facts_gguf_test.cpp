@@ -26,6 +26,10 @@ class Writer {
   Writer& text(const std::string& key, const std::string& value) { return entry(key, 8, counted(value)); }
   Writer& number(const std::string& key, std::uint32_t value) { return entry(key, 4, bytes(value)); }
   Writer& real(const std::string& key, float value) { return entry(key, 6, bytes(value)); }
+  template <typename T>
+  Writer& value(const std::string& key, std::uint32_t type, T number) {
+    return entry(key, type, bytes(number));
+  }
   Writer& numbers(const std::string& key, const std::vector<std::int32_t>& values) {
     std::string content = bytes(std::uint32_t{5}) + bytes(std::uint64_t{values.size()});
     for (const auto v : values) content += bytes(v);
@@ -97,6 +101,24 @@ std::string refused(const ModelOutcome& outcome) {
 std::shared_ptr<const ModelFacts> facts_of(const ModelOutcome& outcome) {
   const auto* facts = std::get_if<std::shared_ptr<const ModelFacts>>(&outcome.result);
   return facts == nullptr ? nullptr : *facts;
+}
+
+// Each type in its width and sign: what stands behind a value is read where the value ends.
+TEST(Gguf, ValuesAreReadInTheirTypes) {
+  Writer writer("llama");
+  writer.value("u8", 0, std::uint8_t{200}).value("i8", 1, std::int8_t{-2}).value("u16", 2, std::uint16_t{60000});
+  writer.value("i16", 3, std::int16_t{-3}).value("u32", 4, std::uint32_t{4000000000}).value("i32", 5, std::int32_t{-4});
+  writer.value("f32", 6, 0.5F).value("bool", 7, std::uint8_t{1}).text("text", "t").numbers("array", {1, -2});
+  writer.value("u64", 10, std::uint64_t{18000000000000000000U})
+      .value("i64", 11, std::int64_t{-5})
+      .value("f64", 12, 0.1);
+  const testing::TemporaryDirectory root;
+  const auto file = read_gguf(root.file("model.gguf", writer.number("last", 7).file()), GgufReaders::kPackage);
+  ASSERT_TRUE(file) << file.error().message;
+  EXPECT_EQ((*file)->metadata.repr(),
+            "{'general.architecture': 'llama', 'u8': 200, 'i8': -2, 'u16': 60000, 'i16': -3, 'u32': 4000000000, "
+            "'i32': -4, 'f32': 0.5, 'bool': True, 'text': 't', 'array': [1, -2], 'u64': 18000000000000000000, "
+            "'i64': -5, 'f64': 0.1, 'last': 7}");
 }
 
 TEST(Gguf, TheHeaderGivesTheModelsSizes) {
