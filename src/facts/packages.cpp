@@ -399,11 +399,13 @@ std::vector<std::string> package_faults(const std::vector<InstalledPackage>& fou
                       package_named(found, "sglang-kernel-xpu") != nullptr;
   if (const InstalledPackage* other = package_named(found, "sglang-kernel"); !kernel && other != nullptr) {
     faults.push_back(
-        fmt::format("sglang-kernel {}, which PyPI's sglang brings, is built for NVIDIA GPUs: attention on "
-                    "intel_xpu needs sgl-kernel for XPU",
+        fmt::format("sglang-kernel {}, which PyPI's sglang brings, is built for NVIDIA GPUs: a server on an Intel "
+                    "GPU imports sgl-kernel for XPU as it starts, whatever the attention backend",
                     other->version));
   } else if (!kernel) {
-    faults.emplace_back("sglang is installed without sgl-kernel: attention on intel_xpu cannot be imported");
+    faults.emplace_back(
+        "sglang is installed without sgl-kernel: a server on an Intel GPU imports it as it starts, whatever the "
+        "attention backend");
   }
   const InstalledPackage* torch = package_named(found, "torch");
   if (torch == nullptr) {
