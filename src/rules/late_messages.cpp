@@ -22,7 +22,7 @@ constexpr LateMessage kTable[] = {
     {"invalid device ordinal", "", "", "", {"PL001"}},
     {"does not divide num_groups", "AssertionError", "", "", {"PL018"}},
     {"parallel currently supported for quantized models", "AssertionError", "", "", {"PL018"}},
-    {"", "AssertionError", "__init__", "fused_moe_triton/layer.py", {"PL015", "PL009"}, true},
+    {"", "AssertionError", "__init__", "fused_moe_triton/layer.py", {"PL010", "PL015"}, true},
     {"does not match num_hidden_layers", "ValueError", "get_pp_indices", "", {"PL016"}},
     {"missing port in address", "ValueError", "", "", {"ND004"}},
     {"is not divisible by weight quantization", "", "", "", {"QN002", "QN001"}},
