@@ -26,6 +26,19 @@ TEST(Nodes, CommandsThatFitTogetherPass) {
   EXPECT_THAT(run.out, HasSubstr("fit together"));
 }
 
+// As check does: a value that SGLang changes is no other on a node of several.
+TEST(Nodes, AreToldWhatSglangChanges) {
+  const TemporaryDirectory dir;
+  const auto node = [&](const std::string& rank) {
+    return dir.file(rank + ".sh", command("--attention-backend intel_xpu --page-size 32 --tp 8 --nnodes 2 "
+                                          "--dist-init-addr n0:5000 --node-rank " +
+                                          rank));
+  };
+  const ToolRun run = run_tool({"nodes", "--device-count", "4", node("0"), node("1")});
+  EXPECT_EQ(run.status, 0) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("change[CH001]: --page-size: 32 -> 128"));
+}
+
 // As check does: what does not hold on a node is not told there.
 TEST(Nodes, RemediesAreTried) {
   const TemporaryDirectory dir;

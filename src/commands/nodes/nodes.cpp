@@ -53,7 +53,7 @@ report::NodeReport report_of(const Node& node, const PreparedLaunch& prepared, c
   out.rank = node_rank(prepared.launch);
   out.findings = findings_of(prepared, rules, coverage);
   weigh(out.findings, prepared);
-  std::erase_if(out.findings, [](const Diagnostic& d) { return d.severity < Severity::kWarning; });
+  std::erase_if(out.findings, [](const Diagnostic& d) { return d.severity < Severity::kChange; });
   try_remedies(prepared, rules, out.findings, tries);
   out.source = prepared.source;
   out.machine = prepared.machine;
