@@ -431,6 +431,9 @@ Edit voxtral(const char* key, std::int64_t heads) {
 }
 
 void with_model_package(Launch& l, ModelFacts&) { l.env["SGLANG_EXTERNAL_MODEL_PACKAGE"] = "mine"; }
+Edit head_dim(std::int64_t width) {
+  return [=](Launch&, ModelFacts& m) { m.head_dim = width; };
+}
 Edit of_class(const char* name) {
   return [=](Launch&, ModelFacts& m) { m.architectures = {name}; };
 }
@@ -923,6 +926,21 @@ const Bound kBounds[] = {
     {"KI011", 23, true, "qwen3-0.6b", "--device xpu --tp-size 2", card(kB70)},
     {"KI012", 23, true, "qwen3-0.6b", "--device xpu --tp-size 2", variable("CCL_ZE_IPC_EXCHANGE", "sockets")},
     {"KI013", 23, true, "qwen3-30b-a3b-fp8", "--device xpu --tp-size 2", card(kB70)},
+    {"AT009", 23, true, "qwen3-0.6b", "--device xpu", head_dim(16)},
+    {"AT009", 23, false, "qwen3-0.6b", "--device xpu", head_dim(32)},
+    {"AT009", 23, true, "qwen3-0.6b", "--device xpu", head_dim(48)},
+    {"AT009", 23, false, "qwen3-0.6b", "--device xpu", head_dim(64)},
+    {"AT009", 23, false, "qwen3-0.6b", "--device xpu", head_dim(96)},
+    {"AT009", 23, true, "qwen3-0.6b", "--device xpu", head_dim(100)},
+    {"AT009", 23, false, "qwen3-0.6b", "--device xpu", head_dim(128)},
+    {"AT009", 23, true, "qwen3-0.6b", "--device xpu", head_dim(192)},
+    {"AT009", 23, false, "qwen3-0.6b", "--device xpu", head_dim(256)},
+    {"AT009", 23, false, "qwen3-0.6b", "--device xpu", head_dim(512)},
+    {"AT009", 20, true, "qwen3-0.6b", "--device xpu", head_dim(80)},
+    {"AT009", 19, false, "qwen3-0.6b", "--device xpu", head_dim(80)},
+    {"AT009", 23, false, "qwen3-0.6b", "--device xpu", all({head_dim(80), text("partial_rotary_factor", 0.5)})},
+    {"AT009", 23, false, "qwen3-0.6b", "--device xpu", all({head_dim(80), of_class("PhiForCausalLM")})},
+    {"AT009", 23, false, "qwen3-0.6b", "--device cpu", head_dim(80)},
     {"KI015", 23, true, "qwen3-0.6b", "--device xpu", card(kMax1550)},
     {"KI015", 23, false, "bge-reranker-v2-m3", "--device xpu", card(kMax1550)},
     {"KI015", 23, false, "qwen3-0.6b", "--device xpu", card(kB70)},

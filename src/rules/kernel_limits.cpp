@@ -1,4 +1,9 @@
-// AT: preconditions of the ordinary (not MLA) attention kernel behind intel_xpu. SGLang checks none of them.
+// AT: preconditions of the ordinary (not MLA) attention kernel behind intel_xpu, and of what turns its heads. SGLang
+// checks none of them.
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include <fmt/format.h>
 
 #include "preflight/sizing.h"
@@ -105,6 +110,43 @@ std::optional<Finding> image_tokens_of_two_backends(const LaunchFacts& f) {
 }
 
 constexpr std::string_view kKernel = "sgl-kernel-xpu src/sycl/flash_attention.cpp";
+// Classes that turn whole heads by the plain rotary embedding, whatever else their configuration says of it.
+constexpr std::array<std::string_view, 16> kTurnWholeHeads = {
+    "LlamaForCausalLM",  "MistralForCausalLM", "Qwen2ForCausalLM",      "Qwen3ForCausalLM",
+    "ExaoneForCausalLM", "Exaone4ForCausalLM", "GraniteForCausalLM",    "InternLM2ForCausalLM",
+    "OlmoForCausalLM",   "Olmo2ForCausalLM",   "Starcoder2ForCausalLM", "OrionForCausalLM",
+    "XverseForCausalLM", "ArceeForCausalLM",   "GemmaForCausalLM",      "ApertusForCausalLM"};
+
+// Of the scaled kinds those that keep the plain embedding's forward pass; one part of a head alone is another kernel.
+bool turns_whole_heads(const ModelFacts& m) {
+  const auto is_plain = [](const Value& rope) {
+    constexpr std::array<std::string_view, 5> kKinds = {"default", "linear", "dynamic", "yarn", "llama3"};
+    if (!rope.is_dict()) return true;
+    const Value* part = rope.find("partial_rotary_factor");
+    if (part != nullptr && !part->is_none()) return false;
+    for (const char* key : {"rope_type", "type"}) {
+      const Value* kind = rope.find(key);
+      if (kind != nullptr && kind->is_string()) return std::ranges::find(kKinds, kind->as_string()) != kKinds.end();
+    }
+    return true;
+  };
+  return m.text("partial_rotary_factor").is_none() && is_plain(m.text("rope_parameters")) &&
+         is_plain(m.text("rope_scaling"));
+}
+
+std::optional<Finding> rotary_width(const LaunchFacts& f) {
+  constexpr std::array<std::int64_t, 6> kWidths = {32, 64, 96, 128, 256, 512};
+  const ModelFacts& m = f.model();
+  if (f.is(Field::model_impl, "transformers") || !f.text(Field::rl_on_policy_target).empty()) return std::nullopt;
+  if (m.architectures.empty() || !turns_whole_heads(m) || m.head_dim <= 0) return std::nullopt;
+  if (std::ranges::find(kTurnWholeHeads, m.architectures.front()) == kTurnWholeHeads.end()) return std::nullopt;
+  if (std::ranges::find(kWidths, m.head_dim) != kWidths.end()) return std::nullopt;
+  return Finding{.message =
+                     fmt::format("the rotary kernel takes heads of 32, 64, 96, 128, 256 and 512, and the model's "
+                                 "are {} wide",
+                                 m.head_dim)};
+}
+
 constexpr std::string_view kBackend = "sglang/srt/layers/attention/xpu_backend.py";
 
 const Rule kRules[] = {
@@ -223,6 +265,25 @@ const Rule kRules[] = {
                    {.model = "gemma-3-27b-it",
                     .args = "--device xpu --prefill-attention-backend triton --decode-attention-backend intel_xpu "
                             "--tp-size 4"}}}},
+    {.id = "AT009",
+     .severity = Severity::kWarning,
+     .certainty = Certainty::kLikely,
+     .field = Field::model_path,
+     .summary = "a head size the rotary kernel of the kernel package is not built for",
+     .why =
+         "RuntimeError at the first forward pass, whatever the attention backend: since 0.5.20 the heads are handed to "
+         "the form of the kernel that is built for some widths alone, by its source of August 2026.",
+     .remedies = {in_release("0.5.19"), words("a kernel package that knows the width")},
+     .source = "sglang/srt/layers/rotary_embedding/base.py: forward_xpu; sgl-kernel-xpu src/sycl/Rope.cpp",
+     .device = "xpu",
+     .since = v0_5(20),
+     .doubtful = true,
+     .decided_by = {"head_dim"},
+     .check = rotary_width,
+     .fires_on = {{{.model = "phi-2-like", .args = "--device xpu"},
+                   {.model = "phi-2-like", .args = "--device xpu --attention-backend torch_native"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu"},
+                   {.model = "phi-2-like", .args = "--device xpu --model-impl transformers"}}}},
 };
 
 }  // namespace

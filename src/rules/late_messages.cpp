@@ -188,6 +188,7 @@ constexpr LateMessage kTable[] = {
     {"", "AssertionError", "flash_mla_decode", "", {"PG002"}, true},
     {"", "AssertionError", "forward_decode", "xpu_backend.py", {"PG002"}, true},
     {"", "AssertionError", "__init__", "xpu_backend.py", {"PL006"}, true},
+    {"wrong values for rotary_dim", "RuntimeError", "", "", {"AT009"}},
     {"unsupported head size for paged", "", "", "", {"AT001"}},
     {"unsupported head size", "", "", "vision.py", {"VI003"}},
     {"unsupported head size for", "", "", "", {"AT001", "VI003"}},
