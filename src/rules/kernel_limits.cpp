@@ -134,11 +134,29 @@ bool turns_whole_heads(const ModelFacts& m) {
          is_plain(m.text("rope_scaling"));
 }
 
+// Classes that turn a part of each head, unless their configuration says 1. 0.5.23 does so in torch where the fused
+// kernel has no such heads.
+std::optional<Finding> rotary_part(const LaunchFacts& f) {
+  constexpr std::array<std::string_view, 3> kClasses = {"PhiForCausalLM", "StableLmForCausalLM",
+                                                        "PersimmonForCausalLM"};
+  constexpr std::array<std::int64_t, 3> kFused = {128, 256, 512};
+  const ModelFacts& m = f.model();
+  if (f.since(23) || std::ranges::find(kClasses, m.architectures.front()) == kClasses.end()) return std::nullopt;
+  const Value part = m.text("partial_rotary_factor");
+  if (part == Value(1) || part == Value(1.0)) return std::nullopt;
+  if (m.head_dim <= 0 || std::ranges::find(kFused, m.head_dim) != kFused.end()) return std::nullopt;
+  return Finding{
+      .message = fmt::format("the rotary kernel turns whole heads, and this class a part of its {} wide", m.head_dim),
+      .remedies = {with_release("0.5.23")}};
+}
+
 std::optional<Finding> rotary_width(const LaunchFacts& f) {
   constexpr std::array<std::int64_t, 6> kWidths = {32, 64, 96, 128, 256, 512};
   const ModelFacts& m = f.model();
   if (f.is(Field::model_impl, "transformers") || !f.text(Field::rl_on_policy_target).empty()) return std::nullopt;
-  if (m.architectures.empty() || !turns_whole_heads(m) || m.head_dim <= 0) return std::nullopt;
+  if (m.architectures.empty()) return std::nullopt;
+  if (auto part = rotary_part(f)) return part;
+  if (!turns_whole_heads(m) || m.head_dim <= 0) return std::nullopt;
   if (std::ranges::find(kTurnWholeHeads, m.architectures.front()) == kTurnWholeHeads.end()) return std::nullopt;
   if (std::ranges::find(kWidths, m.head_dim) != kWidths.end()) return std::nullopt;
   return Finding{.message =
@@ -271,8 +289,8 @@ const Rule kRules[] = {
      .field = Field::model_path,
      .summary = "a head size the rotary kernel of the kernel package is not built for",
      .why =
-         "RuntimeError at the first forward pass, whatever the attention backend: since 0.5.20 the heads are handed to "
-         "the form of the kernel that is built for some widths alone, by its source of August 2026.",
+         "RuntimeError at the first forward pass, whatever the attention backend: since 0.5.20 heads are handed to the "
+         "form of the kernel that turns whole ones of some widths alone, by its source of August 2026.",
      .remedies = {in_release("0.5.19"), words("a kernel package that knows the width")},
      .source = "sglang/srt/layers/rotary_embedding/base.py: forward_xpu; sgl-kernel-xpu src/sycl/Rope.cpp",
      .device = "xpu",
