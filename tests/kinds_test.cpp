@@ -56,6 +56,17 @@ TEST(Kinds, TheTextOfADenseModelHasNoExpertsWhateverItsClassGivesIt) {
   EXPECT_EQ(routed_experts(model_of("qwen3_5_moe", "qwen3_5_moe_text", R"({"num_experts": 512})")), 512);
 }
 
+// Their class builds none; of several classes the first that is known is built.
+TEST(Kinds, AClassWithoutExpertsHasNoneWhateverItsConfigurationSays) {
+  ModelFacts m = with_key("num_local_experts");
+  m.architectures = {"LlamaForCausalLM"};
+  EXPECT_EQ(routed_experts(m), 0);
+  m.architectures = {"LlamaForCausalLM", "MixtralForCausalLM"};
+  EXPECT_EQ(routed_experts(m), 6);
+  m.architectures = {"MixtralForCausalLM"};
+  EXPECT_EQ(routed_experts(m), 6);
+}
+
 TEST(Kinds, TheActivationIsTheExpertsOwnBeforeTheRest) {
   EXPECT_EQ(activation(model_of("any", nullptr, R"({"hidden_act": "a"})")), "a");
   EXPECT_EQ(activation(model_of("any", nullptr, R"({"hidden_act": "a", "hidden_activation": "b"})")), "b");

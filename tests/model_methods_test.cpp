@@ -84,5 +84,12 @@ TEST(ModelMethods, TheTableOfCountedExpertsIsThatOfTheSources) {
   });
 }
 
+TEST(ModelMethods, TheTableOfClassesWithoutExpertsIsThatOfTheSources) {
+  for (const auto& [name, said] : answers()) {
+    const bool always = std::ranges::all_of(said, [](const Answer& a) { return has(a.words, "DENSE"); });
+    EXPECT_EQ(facts::builds_no_experts(name), always) << name;
+  }
+}
+
 }  // namespace
 }  // namespace preflight

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "src/facts/architectures.h"
+#include "src/facts/counted_experts.h"
 #include "src/facts/has_class.h"
 
 namespace preflight {
@@ -295,6 +296,8 @@ std::int64_t routed_experts(const ModelFacts& model) {
     return a.starts_with("Qwen3_5") && a.find("Moe") == std::string::npos;
   });
   if (dense_sibling || model.text("model_type") == Value("qwen3_5_text")) return 0;
+  // The key of an ancestor, or of the model that it was cut out of, may stand in a dense model's configuration.
+  if (!model.architectures.empty() && std::ranges::all_of(model.architectures, facts::builds_no_experts)) return 0;
   // So does Nemotron-H's: its layers say whether there are any.
   const Value* letters = model.hf_text_config.find("hybrid_override_pattern");
   if (letters != nullptr && letters->is_string() && letters->as_string().find('E') == std::string::npos) return 0;

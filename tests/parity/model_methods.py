@@ -12,6 +12,7 @@ the one before: class, release, and of these words those that hold:
   HEAD EMBED            its set_embed_and_head, set_embed calls torch.cuda.synchronize() whatever the device
   EXPERTS               it says how many experts it has (get_model_config_for_expert_location). Not asked of draft classes
                         and MindSpore's: no recorder of experts is made for them
+  DENSE                 it, and what it names of srt/models, builds no experts whatever is configured
 """
 import ast
 import pathlib
@@ -21,6 +22,8 @@ import sys
 CAPTURES = {word: f"set_{word.lower()}_layers_to_capture" for word in ("EAGLE3", "DFLASH", "DSPARK")}
 SYNCHRONIZES = {"HEAD": "set_embed_and_head", "EMBED": "set_embed"}
 COUNTS = "get_model_config_for_expert_location"
+# What builds experts, and what looks up a class by the configuration.
+BUILDS_EXPERTS = re.compile(r"num_experts|num_local_experts|experts\b|[mM]o[eE]\b|SparseMoe|_get_sgl_model_cls")
 NO_TARGET = re.compile(r"(MTP|NextN|Eagle3?|AssistantForCausalLM)$|^MindSpore")
 
 
@@ -34,11 +37,12 @@ def names_of(node):
 class File:
     def __init__(self, path):
         tree = ast.parse(path.read_text(encoding="utf-8-sig"))
-        self.imports, self.classes, self.entries = {}, {}, []
+        self.imports, self.classes, self.entries, self.named = {}, {}, [], {}
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and node.module:
                 self.imports.update({n.asname or n.name: (node.module.rpartition(".")[2], n.name) for n in node.names})
         for node in tree.body:
+            self.named.update(dict.fromkeys([node.name] if isinstance(node, ast.ClassDef) else names_of(node), node))
             if isinstance(node, ast.ClassDef):
                 self.classes[node.name] = ([b.id for b in node.bases if isinstance(b, ast.Name)],
                                            {name: f for f in node.body for name in names_of(f)})
@@ -69,12 +73,33 @@ def synchronizes(files, at, name, method):
                                      for s in found.body)
 
 
+def is_dense(files, at, name):
+    reached, following = set(), [(at, name)]
+    while following:
+        at, name = place = following.pop()
+        if place in reached:
+            continue
+        reached.add(place)
+        imported = files[at].imports.get(name, ("", ""))
+        if name in files[at].named:
+            node = files[at].named[name]
+            if BUILDS_EXPERTS.search(ast.unparse(node)):
+                return False
+            following += [(at, n.id) for n in ast.walk(node) if isinstance(n, ast.Name)]
+        elif imported[0] in files:
+            following.append(imported)
+        elif imported[1] in files:  # the file itself
+            following += [(imported[1], n) for n in files[imported[1]].named]
+    return True
+
+
 def answers(folder):
     files = {path.stem: File(path) for path in sorted(pathlib.Path(folder).rglob("*.py"))}
     return {name: [word for word, method in CAPTURES.items()
                    if not NO_TARGET.search(name) and captures(files, at, name, method)]
             + [word for word, method in SYNCHRONIZES.items() if synchronizes(files, at, name, method)]
             + ["EXPERTS"] * (not NO_TARGET.search(name) and method_of(files, at, name, COUNTS) is not None)
+            + ["DENSE"] * is_dense(files, at, name)
             for at, file in files.items() for name in file.entries}
 
 
