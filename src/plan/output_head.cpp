@@ -67,9 +67,12 @@ bool is_tied(const ModelFacts& model) {
 bool shares_head(const ModelFacts& model) { return always_ties(model) || (is_tied(model) && !never_ties(model)); }
 
 bool table_is_head(const ModelFacts& model) {
+  // By their whole names: the drafts of some begin with them.
+  const bool named = has_class(model, {"DeciLMForCausalLM", "ExaoneMoEForCausalLM", "ExaoneMoeForCausalLM",
+                                       "GraniteMoeHybridForCausalLM", "LLaDA2MoeModelLM", "ZayaForCausalLM"});
   const bool own = language_class_starts_with(model, {"Apertus", "IQuestCoder", "InternLM3", "LlamaFor", "Ministral3",
                                                       "MistralFor", "Phi3For", "Qwen2VLFor", "TeleFLM"});
-  return (own || builds_llama(model)) && shares_head(model);
+  return (named || own || builds_llama(model)) && shares_head(model);
 }
 
 bool has_no_own_head(const ModelFacts& model, const WeightSplit& split) {

@@ -472,9 +472,10 @@ const Rule kRules[] = {
     {.id = "MC003",
      .field = Field::pp_size,
      .summary = "pipeline stages with a model whose head is its table of tokens",
-     .why = "AttributeError at the first forward pass: in place of the head, the last stage holds a PPMissingLayer.",
+     .why = "AttributeError at the first forward pass, with Granite's hybrids and Zaya while the class is built: in "
+            "place of the head, the last stage holds a PPMissingLayer.",
      .remedies = {drop("--pp-size")},
-     .source = "srt/models/llama.py, srt/models/apertus.py; srt/layers/logits_processor.py",
+     .source = "srt/models (llama.py, apertus.py, granitemoehybrid.py); srt/layers/logits_processor.py",
      .check = no_head,
      .fires_on = {{{.model = "llama-3.2-1b-instruct", .args = "--device xpu --pp-size 2"}}},
      .quiet_on = {{{.model = "llama-3.1-8b-instruct", .args = "--device xpu --pp-size 2"},
