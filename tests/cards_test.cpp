@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/support/run_tool.h"
 
@@ -86,6 +87,26 @@ TEST(Cards, TheDriversFigureCountsWhereItIsLess) {
   EXPECT_EQ(visible_devices(tree.read(), {}).devices.at(0).memory_mib, 8192);
   tree.also("card0/lmem_total_bytes", "17179869184\n");
   EXPECT_EQ(visible_devices(tree.read(), {}).devices.at(0).memory_mib, 16225);
+  EXPECT_EQ(visible_devices(tree.read(), {}).sold_smaller, nullptr);
+}
+
+// The kernel's own i915 does not tell, and the id stands for both.
+TEST(Cards, MemoryThatNeitherTheIdNorTheDriverTellsIsAssumedAndSaid) {
+  Tree tree;
+  tree.add("56a0", "i915");
+  ASSERT_NE(visible_devices(tree.read(), {}).sold_smaller, nullptr);
+  const auto facts = [&](std::vector<std::string> more) {
+    std::vector<std::string> words = {"facts", "--sysroot", tree.dir.path()};
+    words.insert(words.end(), more.begin(), more.end());
+    return testing::run_tool(words).out;
+  };
+  const auto device = nlohmann::json::parse(facts({"--format", "json"}))["device"];
+  EXPECT_EQ(device["memory_origin"], "assumed");
+  EXPECT_EQ(device["origin"], "system");
+  EXPECT_THAT(facts({}), HasSubstr("is sold with 8096 MiB, too"));
+  EXPECT_THAT(facts({"--device-memory", "16225MiB"}), ::testing::Not(HasSubstr("is sold with")));
+  tree.add("56a1", "i915");  // one alone
+  EXPECT_EQ(visible_devices(tree.read(), {{"ZE_AFFINITY_MASK", "1"}}).sold_smaller, nullptr);
 }
 
 TEST(Cards, AnIdNobodyKnowsIsSaidAndItsMemoryIsTheDrivers) {

@@ -174,6 +174,7 @@ struct Unit {
   DeviceFacts device;
   int tiles = 1;  // that it consists of; 0 = not known
   int numa_node = -1;
+  const DeviceProfile* sold_smaller = nullptr;  // where that may be its memory
 };
 
 // "0", "0.1", and in the selector "*" and "0.*".
@@ -395,12 +396,15 @@ VisibleDevices visible_devices(const Machine& machine, const Environment& env, c
   std::vector<Unit> units;  // one per index of the mask
   for (const Card* card : cards) {
     const DeviceFacts device = device_of(*card, whole);
+    const DeviceProfile* profile = card->driver_mib ? nullptr : profile_of_pci_id(card->pci_id);
+    const bool smaller = profile != nullptr && profile->smaller_mib > 0;
     for (int tile = 0; tile < (whole ? 1 : card->tiles); ++tile)
-      units.push_back({device, whole ? card->tiles : 1, card->numa_node});
+      units.push_back({device, whole ? card->tiles : 1, card->numa_node, smaller ? profile : nullptr});
   }
   out.restricted = mask(units, env, whole, out.notes) || out.restricted;
   out.restricted = select(units, env, out.notes) || out.restricted;
   for (Unit& unit : units) {
+    if (unit.sold_smaller != nullptr) out.sold_smaller = unit.sold_smaller;
     out.numa_nodes.push_back(unit.numa_node);
     out.devices.push_back(std::move(unit.device));
   }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "preflight/facts.h"
+#include "src/facts/device_profiles.h"
 #include "src/facts/container_view.h"
 
 namespace preflight::facts {
@@ -44,6 +45,8 @@ struct VisibleDevices {
   std::vector<std::string> notes;
   bool restricted = false;           // a variable left some out
   std::vector<int> numa_nodes = {};  // of each device; -1: not known
+  // Of which of the cards the memory may be the smaller's, which its id and its driver do not tell; nullptr: of none.
+  const DeviceProfile* sold_smaller = nullptr;
 };
 
 // What torch.xpu sees of these cards with these variables, in a container that is given no more than `limit`.

@@ -49,6 +49,7 @@ std::vector<DeviceProfile> load(bool whole) {
       }
       if (const Value* tiles = row.find("tiles")) p.tiles = static_cast<int>(tiles->as_int());
       p.integrated = row.find("integrated") != nullptr;
+      if (const Value* smaller = row.find("smaller_mib")) p.smaller_mib = smaller->as_int();
       if (p.integrated) p.device.count = 1;  // a processor has no second one
       out.push_back(std::move(p));
     }

@@ -19,6 +19,7 @@ struct DeviceProfile {
   std::vector<std::uint32_t> pci_ids;
   int tiles = 1;  // each is a device of its own unless ZE_FLAT_DEVICE_HIERARCHY=COMPOSITE
   bool integrated = false;
+  std::int64_t smaller_mib = 0;  // a card with so much is sold under the same PCI id; 0: none is
 };
 
 std::span<const DeviceProfile> device_profiles();

@@ -184,7 +184,14 @@ void tell_of(const facts::VisibleDevices& visible, bool memory_given, std::vecto
                     "is assumed; --device-profile names one like it",
                     other->name));
   }
-  if (card.known || memory_given) return;
+  if (memory_given) return;
+  if (const facts::DeviceProfile* profile = visible.sold_smaller) {
+    notes.push_back(
+        fmt::format("{} is sold with {} MiB, too, and its driver does not tell which: {} MiB is assumed; "
+                    "--device-memory says otherwise",
+                    profile->device.name, profile->smaller_mib, profile->device.memory_mib));
+  }
+  if (card.known) return;
   const DeviceFacts& unknown = *std::ranges::find_if_not(visible.devices, memory_known);
   notes.push_back(
       fmt::format("the memory of {} is not known: its driver does not tell it; give --device-memory", unknown.name));
@@ -201,7 +208,8 @@ void take_visible(const facts::VisibleDevices& visible, MachineFacts& facts) {
   facts.device = card.device;
   facts.device.count = count;
   facts.device.host_memory_mib = host;
-  facts.memory_origin = card.known ? Origin::kSystem : Origin::kAssumed;
+  const bool told = card.known && visible.sold_smaller == nullptr;
+  facts.memory_origin = told ? Origin::kSystem : Origin::kAssumed;
   if (!memory_known(card.device)) facts.device.memory_mib = DeviceFacts{}.memory_mib;
 }
 
@@ -414,8 +422,9 @@ static void take_left(const MachineLookup& lookup, const Environment& env, const
     out.device.count = count;
     out.memory_origin = Origin::kGiven;
   }
-  tell_of({named ? std::vector<DeviceFacts>{} : visible.devices, visible.notes, visible.restricted}, memory_given,
-          out.notes);
+  facts::VisibleDevices told = visible;
+  if (named) told.devices.clear();
+  tell_of(told, memory_given, out.notes);
 }
 
 MachineFacts machine_for(const MachineLookup& lookup, const Environment& launch,
