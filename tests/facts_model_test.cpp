@@ -227,6 +227,24 @@ TEST(ModelFacts, RefuseWhatPythonCannotRead) {
       {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"compression_config":0})", kNew,
        "AttributeError _verify_quantization"},
       {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"compression_config":null})", kNew, ""},
+      // ModelOpt's algorithm is a text whatever the method: any release makes capitals of it
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"quantization_config":{"quant_method":"fp8","quant_algo":null}})",
+       kNew, "AttributeError _modelopt_override_quantization_method"},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"quantization_config":{"quant_method":"fp8","quant_algo":""}})",
+       kNew, ""},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"quantization_config":{"quant_method":"modelopt","quant_algo":["NVFP4"]}})",
+       v0_5(11), "AttributeError _modelopt_override_quantization_method"},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"quantization_config":{"quant_method":"modelopt","quant_algo":{"FP8":1}}})",
+       v0_5(18), "AttributeError _modelopt_override_quantization_method"},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"quantization_config":{"quant_method":"modelopt","quant_algo":7}})",
+       kNew, "TypeError _parse_modelopt_quant_config"},
+      // layers are looked through as of 0.5.15
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"quantization_config":{"quant_method":"modelopt","quant_algo":"MIXED_PRECISION","quantized_layers":["a"]}})",
+       v0_5(15), "AttributeError _parse_modelopt_quant_config"},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"quantization_config":{"quant_method":"modelopt","quant_algo":"MIXED_PRECISION","quantized_layers":["a"]}})",
+       v0_5(14), ""},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"quantization_config":{"quant_method":"modelopt","quant_algo":"MIXED_PRECISION","quantized_layers":[]}})",
+       v0_5(15), ""},
       // parts that a helper of the constructor makes
       {R"({"model_type":"esmfold2","architectures":["X"]})", v0_5(22), "AttributeError _derive_model_shapes"},
       // a number has no kinds of layers

@@ -67,8 +67,12 @@ const Method* find_method(std::string_view name, Release release) {
   return nullptr;
 }
 
+constexpr const char* kParseModelOpt = "_parse_modelopt_quant_config";
+
 bool has_nvfp4_layer(const Value& config) {
   const Value layers = field(config, "quantized_layers");
+  if (layers.truthy() && !layers.is_dict())
+    raise(RF::kOther, "AttributeError", kParseModelOpt, "quantized_layers is no object");
   if (!layers.is_dict()) return false;
   return std::any_of(layers.as_dict().begin(), layers.as_dict().end(), [](const Value::Item& item) {
     const std::string algo = ascii_upper(text_field(item.second, "quant_algo"));
@@ -76,14 +80,20 @@ bool has_nvfp4_layer(const Value& config) {
   });
 }
 
-constexpr const char* kParseModelOpt = "_parse_modelopt_quant_config";
+// Python's "in": a part of a text, an element of a list, a key of an object.
+bool names_within(const Value& algorithm, std::string_view name) {
+  if (algorithm.is_string()) return contains(algorithm.as_string(), name);
+  if (algorithm.is_list()) return std::ranges::find(algorithm.as_list(), Value(name)) != algorithm.as_list().end();
+  return algorithm.is_dict() && algorithm.find(name) != nullptr;
+}
 
 // What a ModelOpt description means: the fields to merge into it; None when it says nothing known.
 Value parse_modelopt(const ModelBuilder& b, const Value& config) {
-  if (const Value given = field(config, "quant_algo"); given.is_number() && given.truthy())
+  const Value given = field(config, "quant_algo");
+  if (given.is_number() && given.truthy())
     raise(RF::kOther, "TypeError", kParseModelOpt, "quant_algo names no algorithm: " + given.repr());
   const std::string algo = text_field(config, "quant_algo");
-  const auto named = [&](const char* method) { return Value::dict({{"quant_method", method}, {"quant_algo", algo}}); };
+  const auto named = [&](const char* method) { return Value::dict({{"quant_method", method}, {"quant_algo", given}}); };
   if (algo == "MIXED_PRECISION") {
     if (b.since(v0_5(15))) return named(has_nvfp4_layer(config) ? "modelopt_mixed" : "w4afp8");
     const bool nemotron = b.hf->get("model_type") == Value("nemotron_h") ||
@@ -91,8 +101,8 @@ Value parse_modelopt(const ModelBuilder& b, const Value& config) {
                                       [](const std::string& a) { return a.starts_with("NemotronH"); });
     return named(nemotron ? "modelopt_mixed" : "w4afp8");
   }
-  if (contains(algo, "FP4")) return named("modelopt_fp4");
-  if (b.since(v0_5(18)) ? algo == "FP8" : contains(algo, "FP8")) return named("modelopt_fp8");
+  if (names_within(given, "FP4") || names_within(given, "NVFP4")) return named("modelopt_fp4");
+  if (b.since(v0_5(18)) ? algo == "FP8" : names_within(given, "FP8")) return named("modelopt_fp8");
   if (algo != "MXFP8") return Value();
   const Value group = config.find("group_size") == nullptr ? Value(32) : field(config, "group_size");
   Value parsed = named("mxfp8")
@@ -206,6 +216,9 @@ std::string override_method(const ModelBuilder& b, const Value& config, const st
   const std::string method = text_field(config, "quant_method");
   const bool requantizes = asked == "nvfp4_online" || asked == "quark_mxfp4";
   if (!b.since(v0_5(18)) || !requantizes) {
+    if (const Value* algorithm = config.find("quant_algo"); algorithm != nullptr && !algorithm->is_string())
+      raise(RF::kOther, "AttributeError", "_modelopt_override_quantization_method",
+            "quant_algo is not a text: " + algorithm->repr().substr(0, 60));
     if (asked == "modelopt") {
       const std::string meant = modelopt_method(b, ascii_upper(text_field(config, "quant_algo")));
       if (!meant.empty()) return meant;
