@@ -227,6 +227,11 @@ TEST(ModelFacts, RefuseWhatPythonCannotRead) {
       {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"compression_config":0})", kNew,
        "AttributeError _verify_quantization"},
       {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"compression_config":null})", kNew, ""},
+      // a file that holds no object
+      {"[]", v0_5(22), "AttributeError _try_load_longcat_config"},
+      {"\"x\"", v0_5(22), "AttributeError _try_load_longcat_config"},
+      {"1", v0_5(22), "TypeError _try_load_longcat_config"},
+      {"[]", v0_5(21), "TypeError _try_load_longcat_config"},
       // ModelOpt's algorithm is a text whatever the method: any release makes capitals of it
       {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"quantization_config":{"quant_method":"fp8","quant_algo":null}})",
        kNew, "AttributeError _modelopt_override_quantization_method"},

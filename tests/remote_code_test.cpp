@@ -42,6 +42,78 @@ TEST(OwnCode, ThatLiesBesideTheConfigurationIsNotRunAndTheLaunchGoesOn) {
   EXPECT_THAT(beside.out, Not(HasSubstr("RF001")));
 }
 
+TEST(OwnCode, PlainValuesOfItsConstructorAreRead) {
+  constexpr std::string_view kCode = R"(
+from transformers import LlamaConfig
+class Other: pass
+class QConfigBase:
+    def __init__(self, hidden_size=1): pass
+
+class QConfig(transformers.LlamaConfig):
+    """hidden_size=5"""
+    def __init__(
+        self,
+        vocab_size: int = 32_000,
+        hidden_size=4096,  # (wide
+        act="si(lu",
+        eps=1e-6, scale: Optional[float] = None,
+        use_cache=True,
+        layers=[1, 2],
+        width=4 * 8,
+        lost=3,
+        tie=False,
+        **kwargs,
+    ):
+        self.vocab_size = vocab_size
+        self.hidden_size = hidden_size
+        self.act = act; self.eps = eps
+        self.scale = scale
+        self.layers = self.width = self.lost_more = 0
+# a note
+        super().__init__(use_cache=use_cache, tie = tie, **kwargs)
+hidden_size = 7
+)";
+  const facts::OwnClass own = facts::own_class_in(kCode, "QConfig");
+  EXPECT_EQ(own.base, "LlamaConfig");
+  EXPECT_TRUE(own.defaults == Value::dict({{"vocab_size", 32000},
+                                           {"hidden_size", 4096},
+                                           {"act", "si(lu"},
+                                           {"eps", 1e-6},
+                                           {"scale", Value()},
+                                           {"use_cache", true},
+                                           {"tie", false}}))
+      << own.defaults.repr();
+  EXPECT_TRUE(facts::own_class_in(kCode, "Other").named);
+  EXPECT_TRUE(facts::own_class_in(kCode, "Other").defaults.as_dict().empty());
+  EXPECT_FALSE(facts::own_class_in(kCode, "Another").named);
+  EXPECT_EQ(facts::own_class_in("class A", "A").base, "");
+  EXPECT_EQ(facts::own_class_in("class A(B", "A").base, "");
+  EXPECT_TRUE(facts::own_class_in("class A(B):\n  def __init__(self, a='", "A").defaults.as_dict().empty());
+}
+
+// What the class has by itself is no reason to refuse, and config.json comes first.
+TEST(OwnCode, GivesWhatTheConfigurationLacks) {
+  const TemporaryDirectory folder;
+  const auto resolved = [&](const std::string& reference) {
+    folder.file("config.json", R"({"architectures": ["LlamaForCausalLM"], "model_type": "q", "hidden_size": 2048,
+             "auto_map": {"AutoConfig": ")" +
+                                   reference + R"("}})");
+    return run_tool({"resolve", "--", "--model-path", folder.path(), "--trust-remote-code"}).out;
+  };
+  folder.file("configuration_q.py",
+              "class QConfig(PretrainedConfig):\n    def __init__(self, hidden_size=1024, num_hidden_layers=4, "
+              "num_attention_heads=8,\n                 num_key_value_heads=2, vocab_size=1000, "
+              "max_position_embeddings=4096, **kw):\n        self.hidden_size = hidden_size\n        "
+              "self.num_hidden_layers = num_hidden_layers\n        self.num_attention_heads = num_attention_heads\n"
+              "        self.num_key_value_heads = num_key_value_heads\n        self.vocab_size = vocab_size\n"
+              "        self.max_position_embeddings = max_position_embeddings\n        super().__init__(**kw)\n");
+  EXPECT_THAT(resolved("configuration_q.QConfig"), Not(HasSubstr("refuse")));
+  EXPECT_THAT(resolved("configuration_q.Nope"), HasSubstr("AttributeError in parse: configuration_q.py has no Nope"));
+  EXPECT_THAT(resolved("QConfig"), HasSubstr("ValueError in parse"));
+  EXPECT_THAT(resolved("a.configuration_q.QConfig"), HasSubstr("ValueError in parse"));
+  EXPECT_THAT(resolved("own.er/repo--configuration_q.QConfig"), Not(HasSubstr("ValueError")));
+}
+
 TEST(OwnCode, OfAModelKnownByItsIdLiesOnTheHub) {
   for (const char* release : {"0.5.13", "0.5.19"}) {
     for (const char* id : {"openbmb/MiniCPM3-4B", "XiaomiMiMo/MiMo-V2-Flash"}) {

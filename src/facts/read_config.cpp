@@ -125,8 +125,11 @@ class Reader {
     const auto content = source_.config_of(path_);
     if (!content) raise(RF::kOther, "OSError", opens, content.error().text());
     if (!*content) raise_missing(opens);
-    if (!(*content)->is_dict())
-      raise(RF::kOther, tries_longcat() ? "AttributeError" : "TypeError", opens, "config.json holds no object");
+    if (!(*content)->is_dict()) {
+      // 0.5.22's transformers only look for names in it, which a list and a text take.
+      const bool looks = release_ >= v0_5(22) && ((*content)->is_list() || (*content)->is_string());
+      raise(RF::kOther, looks ? "AttributeError" : "TypeError", opens, "config.json holds no object");
+    }
     return **content;
   }
 
@@ -278,10 +281,8 @@ class Reader {
     if (named != nullptr && (named->is_list() || named->is_dict())) {
       raise(RF::kOther, "TypeError", opens_, "model_type in config.json is no text: " + named->repr());
     }
-    if (code != nullptr && takes_own_class(*code, known) && known == nullptr) {
-      // The code's class is not known: what config.json says, without its defaults.
-      return make(*tables_.find("PreTrainedConfig"), dict_, opens_);
-    }
+    if (code != nullptr && takes_own_class(*code, known) && known == nullptr)
+      return made_by_own_code(code->as_string());
     if (named == nullptr) raise(RF::kOther, "ValueError", opens_, "config.json has no model_type");
     if (*named == Value("mistral") && dict_.find("layer_types") != nullptr) {
       known = tables_.type("ministral");
@@ -310,8 +311,31 @@ class Reader {
     if (!runs_own_code(release_, dict_, trust_)) return false;
     if (!code.is_string())
       raise(RF::kOther, "AttributeError", opens_, "AutoConfig of auto_map is no text: " + code.repr());
+    const std::string& reference = code.as_string();
+    const std::size_t other = reference.find("--");
+    if (std::count(reference.begin() + static_cast<std::ptrdiff_t>(other == std::string::npos ? 0 : other),
+                   reference.end(), '.') != 1)
+      raise(RF::kOther, "ValueError", opens_, "AutoConfig of auto_map is not FILE.CLASS: " + code.repr());
     require_own_code();
     return true;
+  }
+
+  // The code is not run: its class is one of what config.json says, and of what can be read of its constructor.
+  HfConfigPtr made_by_own_code(const std::string& reference) {
+    const std::string file = own_code_file(dict_);
+    const ConfigClass* made = tables_.find("PreTrainedConfig");
+    const auto text =
+        file.empty() || !source_.has_file(path_, file) ? std::nullopt : source_.text_of(path_ + "/" + file);
+    if (!text) return make(*made, dict_, opens_);
+    const std::string name = reference.substr(reference.find('.') + 1);
+    const OwnClass own = own_class_in(*text, name);
+    if (!own.named) raise(RF::kOther, "AttributeError", opens_, fmt::format("{} has no {}", file, name));
+    Value filled = dict_;
+    for (const auto& [key, value] : own.defaults.as_dict()) {
+      if (dict_.find(key) == nullptr) filled = std::move(filled).with(key, value);
+    }
+    if (const ConfigClass* base = tables_.find(own.base)) made = base;
+    return make(*made, filled, opens_);
   }
 
   // Up to 0.5.11, where transformers' class stumbles over a missing key, by SGLang's own, where it has one.

@@ -32,7 +32,8 @@ const Rule kRules[] = {
      .field = Field::trust_remote_code,
      .summary = "the checkpoint's own configuration code was not run",
      .why = "With --trust-remote-code transformers asks the Python class that auto_map in config.json names. Here the "
-            "values of config.json stand alone; what the class adds or derives is not known.",
+            "values of config.json stand, and the plain values that the arguments of its constructor have; what else "
+            "the class adds or derives is not known.",
      .fix = "--resolver python:EXE asks the SGLang installed there, which runs the code.",
      .source = "transformers: AutoConfig.from_pretrained",
      .need = RuleNeed::kNothing},
