@@ -56,6 +56,15 @@ TEST(Kinds, TheTextOfADenseModelHasNoExpertsWhateverItsClassGivesIt) {
   EXPECT_EQ(routed_experts(model_of("qwen3_5_moe", "qwen3_5_moe_text", R"({"num_experts": 512})")), 512);
 }
 
+TEST(Kinds, HeadsThatAreNotRepeatedHaveToDivide) {
+  ModelFacts m = with_key("num_key_value_heads");
+  m.num_attention_heads = 12;
+  EXPECT_TRUE(heads_divide(m, 12));
+  m.architectures = {"ZayaForCausalLM"};
+  EXPECT_FALSE(heads_divide(m, 12));
+  EXPECT_TRUE(heads_divide(m, 3));
+}
+
 // Their class builds none; of several classes the first that is known is built.
 TEST(Kinds, AClassWithoutExpertsHasNoneWhateverItsConfigurationSays) {
   ModelFacts m = with_key("num_local_experts");

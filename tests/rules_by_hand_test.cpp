@@ -528,6 +528,12 @@ const Bound kBounds[] = {
     {"MO010", 23, true, "gpt-oss-20b", "--device xpu", field(Field::moe_runner_backend, "intel_xpu")},
     {"QN030", 18, true, "qwen3-8b", kPlain, [](Launch&, ModelFacts& m) { m.quantization = "modelopt_fp8"; }},
     {"QN030", 19, false, "qwen3-8b", kPlain, [](Launch&, ModelFacts& m) { m.quantization = "modelopt_fp8"; }},
+    // Four heads of keys and values, which eight ranks cannot share where the class repeats none.
+    {"PL004", 23, true, "qwen3-30b-a3b", "--device xpu --tp-size 8", of_class("ZayaForCausalLM")},
+    {"PL004", 23, true, "qwen3-30b-a3b", "--device xpu --tp-size 8", of_class("Phi3SmallForCausalLM")},
+    {"PL004", 23, true, "qwen3-30b-a3b", "--device xpu --tp-size 8", of_class("NanbeigeForCausalLM")},
+    {"PL004", 23, true, "qwen3-30b-a3b", "--device xpu --tp-size 8", of_class("NanbeigeForSequenceClassification")},
+    {"PL004", 23, false, "qwen3-30b-a3b", "--device xpu --tp-size 2", of_class("ZayaForCausalLM")},
     {"MO020", 23, true, "qwen3-30b-a3b", kMoe, field(Field::ep_size, 2)},
     {"MO020", 19, true, "qwen3-30b-a3b", kMoe, field(Field::ep_size, 2)},
     {"MO020", 18, false, "qwen3-30b-a3b", kMoe, field(Field::ep_size, 2)},

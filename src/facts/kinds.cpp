@@ -10,6 +10,7 @@
 #include "src/facts/architectures.h"
 #include "src/facts/counted_experts.h"
 #include "src/facts/has_class.h"
+#include "src/facts/repeated_heads.h"
 
 namespace preflight {
 namespace {
@@ -275,7 +276,7 @@ std::int64_t linear_attention_heads(const ModelFacts& m) {
 bool heads_divide(const ModelFacts& model, std::int64_t tp) {
   const std::int64_t kv = total_kv_heads(model);
   if (model.num_attention_heads % tp != 0 || linear_attention_heads(model) % tp != 0) return false;
-  return model.is_mla() || kv <= 0 || (kv >= tp ? kv % tp == 0 : tp % kv == 0);
+  return model.is_mla() || kv <= 0 || (kv >= tp ? kv % tp == 0 : repeats_kv_heads(model) && tp % kv == 0);
 }
 
 bool language_class_starts_with(const ModelFacts& m, std::initializer_list<std::string_view> prefixes) {

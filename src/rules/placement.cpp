@@ -9,6 +9,7 @@
 #include "src/facts/device_profiles.h"
 #include "src/facts/has_class.h"
 #include "src/facts/kinds.h"
+#include "src/facts/repeated_heads.h"
 #include "src/plan/activations.h"
 #include "src/plan/memory_sheet.h"
 #include "src/plan/stored_weights.h"
@@ -450,13 +451,15 @@ std::optional<Finding> kv_heads(const LaunchFacts& f) {
   const std::int64_t kv = total_kv_heads(f.model());
   const std::int64_t atp = attention_ranks(f);
   if (f.model().is_mla() || kv <= 0) return std::nullopt;
-  if (kv >= atp ? kv % atp == 0 : atp % kv == 0) return std::nullopt;
-  const auto fits = [&](std::int64_t tp) {
-    return (kv >= tp ? kv % tp == 0 : tp % kv == 0) && f.model().num_attention_heads % tp == 0;
-  };
-  return Finding{
-      .message = fmt::format("{} key/value heads fit {} neither way: one must divide the other", kv, where_tp(f)),
-      .remedies = other_widths(f, fits)};
+  const bool repeats = repeats_kv_heads(f.model());
+  const auto shared = [&](std::int64_t tp) { return kv >= tp ? kv % tp == 0 : repeats && tp % kv == 0; };
+  if (shared(atp)) return std::nullopt;
+  const auto fits = [&](std::int64_t tp) { return shared(tp) && f.model().num_attention_heads % tp == 0; };
+  const std::string message =
+      repeats ? fmt::format("{} key/value heads fit {} neither way: one must divide the other", kv, where_tp(f))
+              : fmt::format("{} key/value heads do not divide by {}, and {} repeats none", kv, where_tp(f),
+                            f.model().architectures.front());
+  return Finding{.message = message, .remedies = other_widths(f, fits)};
 }
 
 std::optional<Finding> linear_heads(const LaunchFacts& f) {
