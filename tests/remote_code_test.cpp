@@ -83,6 +83,27 @@ hidden_size = 7
                                            {"use_cache", true},
                                            {"tie", false}}))
       << own.defaults.repr();
+  const facts::OwnClass later = facts::own_class_in(R"(@strict
+class RConfig(PreTrainedConfig):
+    r"""
+    hidden_size = 5
+    """
+    model_type = "r"  # its own
+    attribute_map = {"a": "b"}
+    hidden_size: int | None = 4096
+    heads: int = 4
+    eps: float = 1e-5
+    def __init__(self, heads=8):
+        inner = 3
+        self.heads = heads
+    late: bool = True
+    assert model_type == "r"
+    def other(self): pass
+)",
+                                                    "RConfig");
+  EXPECT_TRUE(later.defaults ==
+              Value::dict({{"model_type", "r"}, {"hidden_size", 4096}, {"heads", 8}, {"eps", 1e-5}, {"late", true}}))
+      << later.defaults.repr();
   EXPECT_TRUE(facts::own_class_in(kCode, "Other").named);
   EXPECT_TRUE(facts::own_class_in(kCode, "Other").defaults.as_dict().empty());
   EXPECT_FALSE(facts::own_class_in(kCode, "Another").named);

@@ -98,6 +98,49 @@ std::optional<Value> literal(std::string_view text) {
   return std::nullopt;
 }
 
+// Lines that stand in no text over several lines.
+std::vector<std::string_view> plain_lines(std::string_view text) {
+  std::vector<std::string_view> out;
+  std::string_view mark;  // of the text that is open
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = text.substr(at, end - at);
+    if (mark.empty()) out.push_back(line);
+    for (std::size_t i = 0; i + 3 <= line.size();) {
+      const std::string_view here = line.substr(i, 3);
+      const bool marks = here == "\"\"\"" || here == "'''";
+      if (marks && mark.empty())
+        mark = here;
+      else if (here == mark)
+        mark = {};
+      i += marks ? 3 : 1;
+    }
+    at = end + 1;
+  }
+  return out;
+}
+
+// "NAME = VALUE" and "NAME: TYPE = VALUE" of the class itself, as configurations for later transformers have them.
+void read_class_values(std::string_view text, Value& defaults) {
+  std::size_t level = std::string_view::npos;
+  const std::size_t first = std::min(text.find('\n'), text.size());
+  for (const std::string_view line : plain_lines(text.substr(first))) {
+    const std::string_view statement = trimmed(line);
+    if (statement.empty() || statement.front() == '#') continue;
+    const std::size_t indent = line.find_first_not_of(kBlanks);
+    if (level == std::string_view::npos) level = indent;
+    std::size_t end = 0;
+    while (end < statement.size() && in_a_word(statement[end])) ++end;
+    const std::size_t equals = statement.find('=', end);
+    if (indent != level || end == 0 || equals == std::string_view::npos) continue;
+    const std::string_view between = trimmed(statement.substr(end, equals - end));
+    if (!between.empty() && between.front() != ':') continue;
+    const std::string_view value = statement.substr(equals + 1);
+    if (const auto told = literal(trimmed(value.substr(0, value.find(" #")))))
+      defaults = std::move(defaults).with(statement.substr(0, end), *told);
+  }
+}
+
 // Names that stand as self.NAME, or as NAME=NAME for the class that it derives from.
 std::set<std::string_view> kept_in(std::string_view body) {
   std::set<std::string_view> out;
@@ -131,6 +174,7 @@ OwnClass own_class_in(std::string_view code, std::string_view name) {
     const std::string_view base = bases.empty() ? std::string_view() : trimmed(bases.front());
     out.base = base.substr(base.rfind('.') + 1);
   }
+  read_class_values(text, out.defaults);
   constexpr std::string_view kConstructor = "def __init__(";
   const std::size_t at = text.find(kConstructor);
   if (at == std::string_view::npos) return out;

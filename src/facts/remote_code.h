@@ -20,8 +20,8 @@ std::string own_code_file(const Value& config);
 struct OwnClass {
   bool named = false;     // the code speaks of such a name at all
   std::string base = {};  // the class that it derives from
-  // An object: what its constructor gives where config.json says nothing, of what the class keeps under the same name.
-  // One number, text, True, False or None each.
+  // An object: what the class, and its constructor of what the class keeps under the same name, give where config.json
+  // says nothing. One number, text, True, False or None each.
   Value defaults = Value::dict({});
 };
 OwnClass own_class_in(std::string_view code, std::string_view name);
