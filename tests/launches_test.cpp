@@ -356,6 +356,23 @@ TEST(Launches, OfAComposeProjectAreReadWithItsOtherFiles) {
   EXPECT_EQ(shown("include:\n  - common/base.yaml\nservices:\n  s: {command: " + kServe + "--tp 4}\n"),
             "base 2 2 SGLANG_A=1 SGLANG_B=1 SGLANG_F=3 0;s 4 4 0;");
   EXPECT_EQ(shown("include:\n  - gone.yaml\nservices:\n  s: {command: " + kServe + "--tp 4}\n"), "s 4 4 SH002 0;");
+  dir.file("common/asks.yaml", "services:\n  a:\n    command: " + kServe + "--tp ${TP} --dp ${DP}\n");
+  dir.file("x.env", "TP=1\nDP=1\n");
+  dir.file("y.env", "DP=7\n");
+  dir.file(".env", "TP=3\n");  // the project's own come first
+  EXPECT_EQ(shown("include:\n  - {path: common/asks.yaml, env_file: [x.env, y.env]}\n"), "a 7 2 0;");
+  EXPECT_EQ(shown("include:\n  - {path: common/asks.yaml, env_file: x.env}\n"), "a 1 2 0;");
+  dir.file("common/.env", "TP=9\nDP=9\n");  // which compose does not read beside an env_file
+  EXPECT_EQ(shown("include:\n  - common/asks.yaml\n"), "a 9 2 0;");
+  EXPECT_EQ(shown("include:\n  - {path: common/asks.yaml, env_file: x.env}\nservices:\n  s: {command: " + kServe +
+                  "--tp 4}\n"),
+            "s 4 4 SH002 0;");
+  EXPECT_EQ(shown("include:\n  - {path: common/asks.yaml, env_file: gone.env}\nservices:\n  s: {command: " + kServe +
+                  "--tp 4}\n"),
+            "s 4 4 SH002 0;");
+  dir.file("compose.yaml", "include:\n  - gone.yaml\n");
+  EXPECT_THAT(run_tool({"launches", dir.path() + "/compose.yaml"}).err,
+              HasSubstr("compose.yaml: 2:5: no SGLang launch in this command: gone.yaml is included and not read"));
   dir.file("compose.override.yaml", "services:\n  s: {environment: {SGLANG_C: '1'}}\n  t: {ports: ['1:1']}\n");
   EXPECT_EQ(shown("services:\n  s: {command: " + kServe + "--tp 4}\n  t: {command: " + kServe + "--tp 8}\n"),
             "s 4 2 1;t 8 3 0;");

@@ -305,6 +305,9 @@ class Literals {
       } else if (c == '"' || c == '`' || (c == '\'' && opens_text(at))) {
         // A substitution in quotes has quotes of its own.
         close = std::min(text_.find(c, at + 1), end);
+        // An excerpt that is cut short in quotes has no end of them: what follows is ours.
+        constexpr std::string_view kCut = "\xE2\x80\xA6 ";
+        if (const auto cut = text_.find(kCut, at + 1); cut < close) close = cut;
         close = at + 1 + std::min(text_.substr(at + 1, close - at - 1).find("$("), close - at - 1);
       } else {
         continue;

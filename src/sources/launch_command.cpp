@@ -50,6 +50,11 @@ Error nothing_found(std::string_view text, FileKind kind, const LaunchFinder& fi
   if (const auto& program = finder.unread_program())
     return {fmt::format("no SGLang launch in this command: {}", program->message),
             place_text(finder.place(program->offset))};
+  const auto& notes = finder.notes();
+  const auto unread = std::ranges::find(notes, "SH002", &ShellNote::rule);
+  if (unread != notes.end() && !mentions_launch(text))  // it may stand in a file that this one names
+    return {fmt::format("no SGLang launch in this command: {}", unread->message),
+            place_text(finder.place(unread->offset))};
   return {fmt::format("no SGLang launch in this command: {}",
                       mentions_launch(text)
                           ? "it is named only in comments, in prose or for programs like grep and pkill"

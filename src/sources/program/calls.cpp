@@ -351,8 +351,7 @@ Val Follower::call_function(Object* function, Arguments& a) {
     return unknown(fmt::format("{} calls itself deeper than is followed", function->name), a.at);
   }
   Object* locals = make();
-  locals->scope = original->scope;
-  while (locals->scope != nullptr && locals->scope->statement != nullptr) locals->scope = locals->scope->scope;
+  locals->scope = seen_from_inside(original->scope);
   const auto& parameters = function->lambda != nullptr ? function->lambda->parameters : function->statement->parameters;
   bind_parameters(parameters, a, original, locals);
   locals->frame = original->statement;

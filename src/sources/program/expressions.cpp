@@ -1033,7 +1033,8 @@ bool Follower::clause_item(const Expr& e, std::size_t from, const Val& item, Obj
   return true;
 }
 
-void Follower::clause(const Expr& e, std::size_t from, Object* out) {
+// `first`: what the first clause goes through, which is asked for outside.
+void Follower::clause(const Expr& e, std::size_t from, Object* out, const Val* first) {
   if (from == e.clauses.size()) {
     if (e.name == "dict") {
       const Val key = value(*e.kids[0]);
@@ -1050,7 +1051,8 @@ void Follower::clause(const Expr& e, std::size_t from, Object* out) {
     else
       give_lost(out, e.begin, e.end);
   };
-  const Val all = iterator_over(value(*e.clauses[from].items), e.clauses[from].items->begin);
+  const Val items = first != nullptr ? *first : value(*e.clauses[from].items);
+  const Val all = iterator_over(items, e.clauses[from].items->begin);
   while (const auto item = pull(all.object)) {
     spend(1);
     if (is_many(*item)) {
@@ -1076,17 +1078,24 @@ Val Follower::generator_expression(const Expr& e, Object* scope) {
   });
 }
 
+// Names of a class are none for the functions, comprehensions and classes that stand in it.
+Object* Follower::seen_from_inside(Object* scope) {
+  while (scope != nullptr && scope->statement != nullptr) scope = scope->scope;
+  return scope;
+}
+
 Val Follower::comprehension(const Expr& e) {
   Object* scope = make();
-  scope->scope = locals_;
+  scope->scope = seen_from_inside(locals_);
   scope->way = kComprehension;
   if (e.name == "generator") return generator_expression(e, scope);
   Val out;
   out.kind = e.name == "dict" ? Val::Kind::kDict : e.name == "set" ? Val::Kind::kSet : Val::Kind::kList;
   out.object = make();
+  const Val first = value(*e.clauses[0].items);
   Object* outer = std::exchange(locals_, scope);
   try {
-    clause(e, 0, out.object);
+    clause(e, 0, out.object, &first);
   } catch (...) {
     locals_ = outer;
     throw;

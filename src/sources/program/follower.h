@@ -181,7 +181,8 @@ class Follower {
   Val either(const std::function<Val()>& a, const std::function<Val()>& b, std::size_t at);
   Val boolean_value(const Expr& e, std::size_t from);
   Val comprehension(const Expr& e);
-  void clause(const Expr& e, std::size_t from, Object* out);
+  void clause(const Expr& e, std::size_t from, Object* out, const Val* first = nullptr);
+  static Object* seen_from_inside(Object* scope);
   bool clause_item(const Expr& e, std::size_t from, const Val& item, Object* out);
   void lose_clause(const Expr& e, std::size_t from);
   Val generator_expression(const Expr& e, Object* scope);

@@ -359,6 +359,7 @@ void Follower::define_class(const Stmt& one) {
     if (v.is(Val::Kind::kUnknown)) of->name = shown(base.value->begin, base.value->end);
     c.object->bases.push_back(of);
   }
+  c.object->scope = seen_from_inside(locals_);
   Object* outer = std::exchange(locals_, c.object);
   const std::size_t before = functions_.size();
   (void)run(one.body);

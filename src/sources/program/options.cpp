@@ -221,7 +221,8 @@ Val Follower::servers_words(const Object* parser, const Val* given, std::size_t 
 Val Follower::options_read(Object* parser, bool alone, Arguments& a) {
   const Val* given = a.argument(0, "args");
   if (const Val* into = a.argument(1, "namespace"); into != nullptr && !into->is(Kind::kNone)) {
-    const Val out = unclear(a.at, a.end);  // what that holds stays
+    const Val out = unclear(a.at, a.end);  // what that holds stays, but for what the words and defaults set
+    if (into->object != nullptr) lose(into->object, fmt::format("parse_args fills it at line {}", line(a.at)), a.at);
     return alone ? out : list_of({out, unknown("what the parser reads is not followed", a.at, true)}, Kind::kTuple);
   }
   const bool own = given != nullptr && !given->is(Kind::kNone);

@@ -497,6 +497,16 @@ std::optional<std::vector<ShellWord>> exec_form(const ShellText& part) {
   return list;
 }
 
+// A list of words with other quotes, or with a comma behind its last one. `[ "$X" = 1 ]` is a test.
+bool is_no_json(const ShellText& part) {
+  const auto first = part.text.find_first_not_of(" \t", 1);
+  if (!part.text.starts_with('[') || first == std::string::npos) return false;
+  if (part.text[first] != '\'' && part.text[first] != '"') return false;
+  const auto close = part.text.find(part.text[first], first + 1);
+  const auto behind = close == std::string::npos ? close : part.text.find_first_not_of(" \t", close + 1);
+  return behind != std::string::npos && part.text[behind] == ',';
+}
+
 Result<bool> run_image(Image& image, const SourceText& source, LaunchFinder& finder) {
   RunContext context{
       .env = image.env, .image = image.base, .unknown = image.unknown, .defaults = image.defaults, .elsewhere = true};
@@ -508,6 +518,14 @@ Result<bool> run_image(Image& image, const SourceText& source, LaunchFinder& fin
     if (auto list = exec_form(**part)) {
       words.insert(words.end(), list->begin(), list->end());
       continue;
+    }
+    if (is_no_json(**part)) {
+      const LineColumn at = finder.place(begin);
+      return failure(
+          "this list of words is no JSON (words stand in double quotes, and no comma behind the last one): docker "
+          "hands "
+          "it to a shell as it stands, which finds no such program",
+          fmt::format("{}:{}", at.line, at.column));
     }
     if (part == &image.command && image.entrypoint) {  // sh -c TEXT, handed to the entry point
       words.push_back({{"/bin/sh", {begin, begin, begin, begin, begin, begin, begin}, {}}, begin, begin});

@@ -175,6 +175,11 @@ void ManifestReader::document(const YamlNode& root) {
   Around around;
   services_ = is_map(&root) ? value_of(root, "services") : nullptr;
   pipeline_ = nullptr;
+  if (services_ == nullptr && is_map(&root) && is_list(value_of(root, "include")) &&
+      base_name(source_.name).find("compose") != std::string_view::npos) {
+    read_dotenv();  // of a file that has no service of its own
+    return included(root);
+  }
   if (is_map(services_)) {
     around.dialect = Dialect::kCompose;
     name_all(*services_);
@@ -197,7 +202,10 @@ void ManifestReader::document(const YamlNode& root) {
   else if (is_map(&root) && (value_of(root, "jobs") != nullptr || is_action(root))) {
     around.dialect = Dialect::kWorkflow;
     // CircleCI; GitHub's jobs say what they run on.
-    if (value_of(root, "version") != nullptr && value_of(root, "on") == nullptr) around.options = {"-eo", "pipefail"};
+    if (value_of(root, "version") != nullptr && value_of(root, "on") == nullptr) {
+      around.options = {"-eo", "pipefail"};
+      tree_.fill_in([this](const ShellWord& word) { return without_parameters_of_circle(word); });
+    }
     find_inputs(root);
   } else if (is_gitlab(root)) {
     around.dialect = Dialect::kGitlab;
@@ -218,6 +226,20 @@ ShellText ManifestReader::given_or_unknown(const std::string& expression, std::s
     return {given->second, std::vector<std::size_t>(given->second.size(), offset), {}};
   return unknown_text(fmt::format("{} is filled in {}; give it with {}", expression, where, how_to_set(expression)),
                       offset);
+}
+
+// << parameters.NAME >> of CircleCI is filled in before a shell sees it.
+ShellWord ManifestReader::without_parameters_of_circle(const ShellWord& word) const {
+  constexpr std::string_view kNames = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+  const auto value = [&](const std::string& expression, std::size_t offset) -> std::optional<ShellText> {
+    const auto from = expression.find_first_not_of(' ', 2);
+    const auto to = expression.find_last_not_of(' ', expression.size() - 3);
+    if (from >= expression.size() - 2 ||
+        expression.substr(from, to + 1 - from).find_first_not_of(kNames) != std::string::npos)
+      return std::nullopt;
+    return given_or_unknown(expression, offset, "by CircleCI");
+  };
+  return {filled_expressions(word, "<<", ">>", value), word.begin, word.end};
 }
 
 // {{ NAME }} of Ansible is filled in where it runs.

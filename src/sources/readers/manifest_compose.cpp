@@ -160,14 +160,35 @@ void ManifestReader::included(const YamlNode& root) {
   }
 }
 
+// What the files of `env_file` set for a file that is included, where nothing here sets it. False where one is not
+// read, or lies beside a `.env`, which compose would not read then.
+bool ManifestReader::variables_of_include(const YamlNode& files, const std::string& included, Variables& given) {
+  if (file_beside(included, ".env")) return false;
+  Values all;
+  for (const ShellWord& word : tree_.words(files)) {
+    const auto filled = interpolate(word, Interpolation::kCompose, source_.text, given_, {});
+    const auto text = filled && filled->unknowns.empty() ? file_beside(source_.name, filled->text) : std::nullopt;
+    if (!text) return false;
+    for (auto& [name, value] : variables_of(*text, given_, word.begin)) all.insert_or_assign(name, value);
+  }
+  for (const auto& [name, value] : all) {
+    if (value.unknowns.empty()) given.try_emplace(name, value.text);
+  }
+  return true;
+}
+
 void ManifestReader::include(const YamlNode& item) {
   const YamlNode* path = is_map(&item) ? value_of(item, "path") : &item;
+  const YamlNode* files = is_map(&item) ? value_of(item, "env_file") : nullptr;
   if (path == nullptr) return;
-  const bool plain = is_scalar(path) && (!is_map(&item) || item.pairs.size() == 1);
+  const bool plain = is_scalar(path) && (!is_map(&item) || item.pairs.size() == (files != nullptr ? 2U : 1U));
   const ShellWord word = is_scalar(path) ? tree_.word(*path) : ShellWord{{}, tree_.offset(*path), 0};
   const auto filled = interpolate(word, Interpolation::kCompose, source_.text, given_, {});
-  const auto text =
-      plain && filled && filled->unknowns.empty() ? file_beside(source_.name, filled->text) : std::nullopt;
+  auto text = plain && filled && filled->unknowns.empty() ? file_beside(source_.name, filled->text) : std::nullopt;
+  const std::string name =
+      text ? (std::filesystem::path(source_.name).parent_path() / filled->text).string() : std::string();
+  Variables given = given_;
+  if (text && files != nullptr && !variables_of_include(*files, name, given)) text.reset();
   if (!text) {
     finder_.note({"SH002",
                   fmt::format("{} is included and not read: give it, too, for its services run beside these",
@@ -176,9 +197,8 @@ void ManifestReader::include(const YamlNode& item) {
     return;
   }
   if (!spend(text->size() / limits::kManifestBytesOfAStep)) return;
-  LaunchFinder inner(*text, given_);
-  const std::string name = (std::filesystem::path(source_.name).parent_path() / filled->text).string();
-  const auto done = finder_.descend(inner, text->size()) ? read_manifest({*text, given_, name}, inner)
+  LaunchFinder inner(*text, given);
+  const auto done = finder_.descend(inner, text->size()) ? read_manifest({*text, given, name}, inner)
                                                          : Result<bool>(failure("it is too long, or includes others"));
   const std::size_t before = finder_.found_so_far();
   finder_.adopt(

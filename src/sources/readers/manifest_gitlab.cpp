@@ -140,6 +140,27 @@ void ManifestReader::job_variables(const YamlNode& job, Values& written, int dep
   }
 }
 
+// What the rules that start a job, or a pipeline, set: of one rule alone that is what it runs with.
+void ManifestReader::rule_variables(const YamlNode* rules, std::string_view whose, Values& written) const {
+  if (!is_list(rules)) return;
+  std::vector<const YamlNode*> starting;
+  for (const YamlNode* rule : rules->items) {
+    if (is_map(rule) && text_of(*rule, "when") == "never") continue;
+    starting.push_back(rule);
+  }
+  for (const YamlNode* rule : starting) {
+    const YamlNode* variables = is_map(rule) ? value_of(*rule, "variables") : nullptr;
+    if (!is_map(variables)) continue;
+    for (const auto& [name, value] : pairs_of(*variables)) {
+      if (!is_scalar(name)) continue;
+      if (starting.size() == 1 && is_scalar(value))
+        written.insert_or_assign(name->text, tree_.word(*value));
+      else
+        set_unknown(name->text, fmt::format("the rules of its {}", whose), *name, written);
+    }
+  }
+}
+
 // Values of variables name other variables: they are filled in once all are known.
 void ManifestReader::fill_in(const Values& written, Values& env) const {
   constexpr std::size_t kNamesOfAStep = 8;  // that are looked for in a value
@@ -244,7 +265,10 @@ void ManifestReader::script_lines(const YamlNode& node, ShellText& out, int dept
 void ManifestReader::gitlab_job(const YamlNode& job, Around around, const Values& row) {
   Values written;
   job_variables(*pipeline_, written, 0);
+  if (const YamlNode* workflow = value_of(*pipeline_, "workflow"); is_map(workflow))
+    rule_variables(value_of(*workflow, "rules"), "pipeline", written);
   job_variables(job, written, 0);
+  rule_variables(job_part(job, "rules", 0), "job", written);
   for (const auto& [name, value] : row) written.insert_or_assign(name, value);
   fill_in(written, around.env);
   if (row.empty()) matrix_variables(job, around.env);

@@ -100,6 +100,7 @@ class ManifestReader {
   [[nodiscard]] ShellText given_or_unknown(const std::string& expression, std::size_t offset,
                                            std::string_view where) const;
   [[nodiscard]] ShellWord without_templates(const ShellWord& word) const;
+  [[nodiscard]] ShellWord without_parameters_of_circle(const ShellWord& word) const;
   static bool is_lifecycle(std::string_view key);
   void written_file(const YamlNode& node, const YamlNode& content, const Around& around);
   static bool is_step(std::string_view key, const Around& around);
@@ -184,6 +185,7 @@ class ManifestReader {
   const YamlNode* job_part(const YamlNode& job, std::string_view key, int depth);
   const YamlNode* inherited_part(const YamlNode& job, std::string_view key);
   void job_variables(const YamlNode& job, Values& written, int depth);
+  void rule_variables(const YamlNode* rules, std::string_view whose, Values& written) const;
   void fill_in(const Values& written, Values& env) const;
   void matrix_variables(const YamlNode& job, Values& env);
   void script_lines(const YamlNode& node, ShellText& out, int depth);
@@ -233,6 +235,7 @@ class ManifestReader {
   static std::string key_of(const YamlNode& parts, const YamlNode& part);
   void included(const YamlNode& root);
   void include(const YamlNode& item);
+  bool variables_of_include(const YamlNode& files, const std::string& included, Variables& given);
   void overridden();
   void find_base();
   void ask_for_whole(const YamlNode& node, const Around& around, RunContext& context);
