@@ -231,6 +231,7 @@ void ShellEvaluator::assign(const Assignment& written, bool exports, ShellComman
       value.items = old->items;
       value.open = old->open;
       if (!old->is_array) value.items.emplace_back("0", old->text);
+      if (!old->is_array && !old->text.unknowns.empty()) value.open = true;  // it may have been a list
     }
     if (!add_items(value, a)) {
       return set_unknown(
@@ -395,7 +396,7 @@ void ShellEvaluator::set_options(const std::vector<ShellWord>& words) {
       state_.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(i) + (w == "--" || w == "-" ? 1 : 0),
                               words.end());
       state_.arguments_known = true;
-      state_.arguments_of_start = false;
+      state_.arguments_of_start = state_.arguments_lost = false;
       const std::size_t first = i + (w == "--" || w == "-" ? 1 : 0);
       state_.sure_arguments =
           sure_words_ == std::string::npos ? sure_words_ : sure_words_ - std::min(sure_words_, first - 1);
@@ -952,6 +953,8 @@ bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std:
                              line_of(command.begin));
     state_.end_depth = returns ? returns_.size() : 0;
     state_.ended = true;
+    const bool fails = state_.fails == std::optional(true);
+    if (const auto [told, first] = end_fails_.emplace(state_.end, fails); !first) told->second = told->second && fails;
     return true;
   }
   status = Status::kUnknown;

@@ -239,6 +239,12 @@ void ShellEvaluator::run_error_traps(Status status, std::size_t at) {
   in_error_trap_ = false;
 }
 
+// Whether what may have ended a shell, by what is told of it, leaves a failure.
+bool ShellEvaluator::ends_in_failure(const std::string& what) const {
+  const auto exit = end_fails_.find(what);
+  return exit != end_fails_.end() ? exit->second : what.find(" is not set at line ") != std::string::npos;
+}
+
 // A shell of its own begins without the traps of the one around it.
 void ShellEvaluator::begin_subshell() {
   state_.on_exit = {};
@@ -275,6 +281,8 @@ void ShellEvaluator::run_exit_trap() {
 void ShellEvaluator::note_status(const Node& node, Status status) {
   if (node.kind == Node::Kind::kList || (node.kind == Node::Kind::kGroup && !node.negated)) return;
   state_.last_status.reset();
+  state_.last_fails.reset();
+  if (status != Status::kUnknown) state_.last_fails = status == Status::kFalse;
   if (status == Status::kTrue) state_.last_status = "0";
   const std::string_view program = node.kind == Node::Kind::kSimple && !node.words.empty() && text_.script != nullptr
                                        ? written_word(node.words[0])
@@ -421,12 +429,19 @@ Status ShellEvaluator::run_apart(const Node& node, std::string when, Waits waits
   const bool says = !state_.ended || (state_.end_depth == 0 && state_.leaves == 0 && state_.fails);
   if (state_.ended && says) status = *state_.fails ? Status::kFalse : Status::kTrue;
   if (!says || !unset_now_.empty() || state_.may_end != before.may_end) status = Status::kUnknown;
+  std::vector<std::string> fatal = std::move(unset_now_);  // where it ends, and that ends the shell around it
+  for (const auto& [what, depth] : state_.may_end) {
+    if (!before.may_end.contains(what) && ends_in_failure(what)) fatal.push_back(what);
+  }
   unset_now_ = std::move(outer_unset);
   when_ = outer_when;
   const std::string stays = state_.stays && waits == Waits::kYes ? state_.end : std::string();
   state_ = before;
   // What leaves a shell beside this one (exit, exec, a signal) leaves no more than that.
   if (!stays.empty()) state_.may_end.emplace(stays, 0);
+  if (waits == Waits::kYes && conditions_ == 0 && state_.exits_on_error) {
+    for (const std::string& what : fatal) state_.may_end.emplace(what, 0);
+  }
   return status;
 }
 
@@ -445,6 +460,7 @@ Status ShellEvaluator::run_list(const Node& node) {
         run_apart(*node.children[i], when_);
         status = Status::kTrue;
         state_.last_status = "0";
+        state_.last_fails = false;
       } else {
         status = run_node(*node.children[i]);
       }
@@ -657,6 +673,7 @@ void ShellEvaluator::forget(const std::set<std::string>& names, std::string_view
     if (name == "@") {
       state_.arguments.clear();
       state_.arguments_known = state_.arguments_of_start = false;
+      state_.arguments_lost = true;
     } else {
       set_unknown(name, depends(name, what, at), at);
     }
@@ -1107,6 +1124,7 @@ Status ShellEvaluator::run_function(const NodePtr& body, const std::vector<Shell
   const auto arguments = std::exchange(state_.arguments, {});
   const bool known = std::exchange(state_.arguments_known, arguments_known);
   const bool of_start = std::exchange(state_.arguments_of_start, state_.arguments_of_start && !arguments_known);
+  const bool lost = std::exchange(state_.arguments_lost, state_.arguments_lost && !arguments_known);
   const std::size_t outer_sure = std::exchange(state_.sure_arguments, sure);
   for (std::size_t i = 1; i < words.size(); ++i) state_.arguments.push_back(words[i]);
   const bool for_ever = calls_itself_for_ever(body, words.front().text);
@@ -1128,6 +1146,7 @@ Status ShellEvaluator::run_function(const NodePtr& body, const std::vector<Shell
   state_.arguments = arguments;
   state_.arguments_known = known;
   state_.arguments_of_start = of_start;
+  state_.arguments_lost = lost;
   state_.sure_arguments = outer_sure;
   --budget_.depth;
   return status;
@@ -1197,7 +1216,7 @@ Values ShellEvaluator::environment() const {
 
 Status ShellEvaluator::emit(ShellCommand& command) {
   if (printing_ != nullptr && !state_.ended && !error_) return print(command);
-  if (muted_ > 0 || state_.ended || error_ || !start_.on_command) return Status::kUnknown;
+  if (muted_ > 0 || state_.ended || error_ || !start_.on_command) return finds(command);
   for (auto* words : {&command.words, &command.assignments}) {
     for (ShellWord& word : *words) place(word);
   }
@@ -1224,7 +1243,7 @@ Status ShellEvaluator::emit(ShellCommand& command) {
   const bool wants = start_.wants_environment(command);
   if (wants) spend(4 * state_.variables.size());
   start_.on_command(command, wants ? environment() : Values{}, when_now(command));
-  return Status::kUnknown;
+  return finds(command);
 }
 
 // Whether `text`, a function that it calls or a variable that it uses names SGLang.
@@ -1299,6 +1318,38 @@ void ShellEvaluator::note_place(const Node& node) {
   stands_in_ = {text_.whole->file, text_.whole->lines.at(node.begin).line, text_.whole->lines.at(end).line};
 }
 
+// How many substitutions stand in a word, in those of its parts that may not be made, too.
+static std::size_t substitutions_in(const Parts& parts) {
+  std::size_t out = 0;
+  for (const Part& part : parts)
+    out += (part.kind == Part::Kind::kSubstitution ? 1 : 0) + substitutions_in(part.argument);
+  return out;
+}
+
+// NAME=VALUE alone: it fails where the substitution fails that it made last.
+Status ShellEvaluator::run_assignments(const Node& node, ShellCommand& command) {
+  std::size_t substitutions = 0;
+  for (const Assignment& a : node.assignments) {
+    substitutions += substitutions_in(a.whole.parts);
+    for (const Word& item : a.items) substitutions += substitutions_in(item.parts);
+  }
+  caught_fails_.reset();
+  caught_ends_.clear();
+  for (const Assignment& a : node.assignments) {
+    run_substitutions(a.whole.parts);
+    assigns_ = substitutions == 1;
+    assign(a, false, &command);
+    assigns_ = false;
+  }
+  if (!command.assignments.empty()) emit(command);
+  const bool heeds = conditions_ == 0 && (state_.exits_on_error || state_.may_exit_on_error || may_end_on_error_);
+  for (const std::string& end : std::exchange(caught_ends_, {})) {
+    if (heeds) state_.may_end.emplace(end, 0);
+  }
+  const auto fails = substitutions == 0 ? std::optional(false) : std::exchange(caught_fails_, std::nullopt);
+  return !fails ? Status::kUnknown : *fails ? Status::kFalse : Status::kTrue;
+}
+
 Status ShellEvaluator::run_simple(const Node& node) {
   ShellCommand command;
   note_place(node);
@@ -1340,18 +1391,7 @@ Status ShellEvaluator::run_simple(const Node& node) {
   }
   heed_redirections(node, command);
   command.end = command.words.empty() ? command.begin : command.words.back().end;
-  if (command.words.empty()) {
-    bool plain = true;
-    caught_fails_.reset();
-    for (const Assignment& a : node.assignments) {
-      run_substitutions(a.whole.parts);
-      for (const Part& part : a.whole.parts) plain = plain && part.kind != Part::Kind::kSubstitution;
-      assign(a, false, &command);
-    }
-    if (!command.assignments.empty()) emit(command);
-    const auto fails = plain ? std::optional(false) : std::exchange(caught_fails_, std::nullopt);
-    return !fails ? Status::kUnknown : *fails ? Status::kFalse : Status::kTrue;
-  }
+  if (command.words.empty()) return run_assignments(node, command);
   expand_prefixes(node, command);
   command.defaults = taken_;
   const std::string_view program = base_name(command.words.front().text);

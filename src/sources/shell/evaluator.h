@@ -139,6 +139,7 @@ class ShellEvaluator {
   std::vector<ShellWord> nothing_in(const Word& word);
   [[nodiscard]] std::string_view written_word(const Word& word) const;
   Status run_simple(const Node& node);
+  Status run_assignments(const Node& node, ShellCommand& command);
   Status run_function(const NodePtr& body, const std::vector<ShellWord>& words, std::size_t sure, bool arguments_known);
   Status meet_returns(Status status, std::size_t at);
   Status run_pipeline(const Node& node);
@@ -197,6 +198,7 @@ class ShellEvaluator {
   void heed_bad_words(const std::vector<ShellWord>& words);
   [[nodiscard]] bool changes_nothing(const ShellText& action) const;
   void trap_each_command(const ShellText& action, std::string_view signal, std::size_t at);
+  [[nodiscard]] bool ends_in_failure(const std::string& what) const;
   void begin_subshell();
   void run_exit_trap();
   void run_error_traps(Status status, std::size_t at);
@@ -303,6 +305,7 @@ class ShellEvaluator {
   std::optional<ShellText> read_by_substitution(const ShellText& inside);
   std::optional<ShellText> captured_process(const Word& word);
   Status print(const ShellCommand& command);
+  [[nodiscard]] static Status finds(const ShellCommand& command);
   std::optional<ShellText> printed_of(const ShellCommand& command);
   static std::optional<ShellText> printed_with_holes(const std::vector<ShellWord>& words);
   std::optional<ShellText> rest_of_input();
@@ -389,16 +392,19 @@ class ShellEvaluator {
   bool choices_ = false;  // extglob: @(a|b)
   bool expands_aliases_ = false;
   std::set<std::string> aliases_;
-  bool may_end_on_error_ = false;          // the first line asks for it, of a script that is started by its name
-  bool pipes_on_ = false;                  // what runs now prints for a program
-  bool for_sh_ = false;                    // its first line asks for sh, which may be dash, or make hands it to sh
-  bool hands_errexit_on_ = false;          // to $(…): shopt -s inherit_errexit
-  std::optional<bool> caught_fails_ = {};  // what $(…) ran last; none: not known
-  bool is_moved_ = false;                  // `env -C` and its kin run what runs now elsewhere
-  bool may_be_missing_ = false;            // what the command that runs now names: it is followed by `|| true`
-  const Node* inverted_ = nullptr;         // what stands behind a !
-  bool in_error_trap_ = false;             // which no failure in it runs again
-  int muted_ = 0;                          // loops run once to learn what they change: nothing is told
+  bool may_end_on_error_ = false;              // the first line asks for it, of a script that is started by its name
+  bool pipes_on_ = false;                      // what runs now prints for a program
+  bool for_sh_ = false;                        // its first line asks for sh, which may be dash, or make hands it to sh
+  bool hands_errexit_on_ = false;              // to $(…): shopt -s inherit_errexit
+  std::optional<bool> caught_fails_ = {};      // what $(…) ran last; none: not known
+  std::vector<std::string> caught_ends_ = {};  // what may have ended it before
+  bool assigns_ = false;                       // the one substitution of NAME=$(…), whose failure is the assignment's
+  bool is_moved_ = false;                      // `env -C` and its kin run what runs now elsewhere
+  bool may_be_missing_ = false;                // what the command that runs now names: it is followed by `|| true`
+  const Node* inverted_ = nullptr;             // what stands behind a !
+  std::map<std::string, bool> end_fails_;      // what `exit` says, by what is told of it
+  bool in_error_trap_ = false;                 // which no failure in it runs again
+  int muted_ = 0;                              // loops run once to learn what they change: nothing is told
   std::optional<Error> error_;
 };
 

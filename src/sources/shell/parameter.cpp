@@ -181,8 +181,12 @@ class ShellEvaluator::Parameter {
     if (!values) return;
     for (const ShellText& one : *values) add_defaults(shell_.taken_, one.defaults);
     const auto hole = std::ranges::find_if(*values, [](const ShellText& v) { return !v.unknowns.empty(); });
-    const bool open = array() != nullptr && array()->open;
+    const ShellValue* list = array();
+    // A variable that holds no list may hold one as soon as it is not known.
+    const bool single = !part_.subscript.empty() && (list == nullptr || !list->is_array);
+    const bool open = single || (list != nullptr && list->open);
     if (open && hole != values->end() && (part_.prefix == '#' || slices_)) return put(*hole);
+    if (single && slices_ && !values->empty()) return not_understood();
     if (part_.prefix == '#') return put({std::to_string(values->size())});
     if (slices_ && !cut(*values)) return not_understood();
     if (changes_) {
@@ -277,6 +281,8 @@ class ShellEvaluator::Parameter {
     }
     shell_.spend(how_many() / 8);
     value_ = shell_.scalar(part_.name, key);
+    if (!value_ && array == nullptr) value_ = shell_.lookup(part_.name);  // a file that is sourced may set the list
+    if (value_ && array == nullptr && value_->unknowns.empty() && key != "0") value_.reset();
     if (key == "0" && part_.name == "BASH_SOURCE") value_ = shell_.own_name(part_.name);
     return true;
   }
@@ -340,6 +346,11 @@ class ShellEvaluator::Parameter {
     const bool argument = is_argument(part_.name);
     const bool asks_instead = !every_ && (op == '+' || is_written_empty(part_.argument)) &&
                               shell_.start_.asked.contains((argument ? "$" : "") + part_.name);
+    if (state.arguments_lost && !state.arguments_known && argument && !is_given()) {
+      unknown(fmt::format("what ${} is here depends on a branch or a loop; give it with {}", part_.name,
+                          how_to_set(part_.name)));
+      return false;
+    }
     if (!state.arguments_known && (op == '-' || op == '+') && argument && !is_given()) {
       if (shell_.shifting_ > 0 || asks_instead) {
         unknown(shell_.shifting_ > 0

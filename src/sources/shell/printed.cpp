@@ -243,7 +243,8 @@ std::string awk_field(std::string_view line, std::string_view separator, std::in
 }
 
 // Lines that match, or with -v those that do not; none where a word of it is not followed, or no line is left.
-std::optional<std::string> of_grep(const std::vector<std::string>& words, std::string_view input) {
+// Its lines, or none of them.
+std::optional<std::string> grep_lines(const std::vector<std::string>& words, std::string_view input) {
   constexpr std::size_t kLongestPattern = 64;
   std::string pattern;
   bool inverts = false;
@@ -271,7 +272,12 @@ std::optional<std::string> of_grep(const std::vector<std::string>& words, std::s
     if (matches != inverts) out += std::string(line) + "\n";
   }
   regfree(&compiled);
-  return out.empty() ? std::nullopt : std::optional(out);
+  return out;
+}
+
+std::optional<std::string> of_grep(const std::vector<std::string>& words, std::string_view input) {
+  auto out = grep_lines(words, input);
+  return out && out->empty() ? std::nullopt : out;
 }
 
 // '{print $N}' and '{print $NF}', behind -F, NR==N and /PATTERN/.
@@ -543,6 +549,28 @@ std::optional<ShellText> formatted(std::string_view format, const std::vector<Sh
     if (next == before) break;  // nothing takes words
   } while (next < words.size());
   return out;
+}
+
+bool is_quiet_option(std::string_view word) {
+  if (word.starts_with("--")) return word == "--quiet" || word == "--silent";
+  return word.starts_with('-') && word.find('q') != std::string_view::npos;
+}
+
+std::optional<bool> grep_finds(const std::vector<std::string>& words, std::string_view input) {
+  if (input.find('\0') != std::string_view::npos) return std::nullopt;
+  std::vector<std::string> loud;
+  bool options = true;
+  for (std::string word : words) {
+    options = options && (loud.empty() || word.starts_with('-'));
+    if (options && !loud.empty()) {
+      if (word == "--quiet" || word == "--silent") continue;
+      if (!word.starts_with("--")) std::erase_if(word, [](char c) { return c == 'q' || c == 's'; });
+      if (word == "-") continue;
+    }
+    loud.push_back(std::move(word));
+  }
+  const auto lines = grep_lines(loud, input);
+  return lines ? std::optional(!lines->empty()) : std::nullopt;
 }
 
 std::optional<std::string> filtered_by(const std::vector<std::string>& words, std::string_view input) {

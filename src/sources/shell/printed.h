@@ -17,5 +17,8 @@ std::optional<std::string> printed_by(const std::vector<std::string>& words);
 std::optional<ShellText> formatted(std::string_view format, const std::vector<ShellWord>& words, std::size_t place);
 // What a filter makes of what it reads.
 std::optional<std::string> filtered_by(const std::vector<std::string>& words, std::string_view input);
+// Whether `grep` with these words, which may ask it to be quiet, finds a line; nullopt where that is not known.
+std::optional<bool> grep_finds(const std::vector<std::string>& words, std::string_view input);
+bool is_quiet_option(std::string_view word);  // -q, -qi, --quiet
 
 }  // namespace preflight::sources

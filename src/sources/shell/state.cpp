@@ -34,9 +34,11 @@ ShellState ShellState::after_a_turn(ShellState turn, const std::function<std::st
   if (turn.leaves > 0) turn.ended = false;
   turn.may_end = may_end;
   turn.last_status.reset();
+  turn.last_fails.reset();
   ShellState out = turn.ended ? *this : joined(*this, turn, message, offset);
   std::erase_if(out.functions, [&](const auto& one) { return !functions.contains(one.first); });  // of the body
   out.last_status.reset();
+  out.last_fails.reset();
   return out;
 }
 
@@ -183,6 +185,7 @@ ShellState joined(const ShellState& a, const ShellState& b,
     out.arguments.clear();
     out.arguments_known = false;
   }
+  out.arguments_lost = !same_arguments || a.arguments_lost || b.arguments_lost;
   out.arguments_of_start = same_arguments && a.arguments_of_start && b.arguments_of_start;
   out.asked_for_arguments = a.asked_for_arguments || b.asked_for_arguments;
   for (const auto& [name, body] : b.functions) {
@@ -205,6 +208,7 @@ ShellState joined(const ShellState& a, const ShellState& b,
   if (a.pushed.size() != b.pushed.size() || !same_folder) out.pushed.clear();
   if (a.patterns != b.patterns) out.patterns.reset();
   if (a.last_status != b.last_status) out.last_status.reset();
+  if (a.last_fails != b.last_fails) out.last_fails.reset();
   if (a.fails != b.fails) out.fails.reset();
   return out;
 }

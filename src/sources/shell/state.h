@@ -57,6 +57,7 @@ struct ShellState {
   std::vector<ShellText> arguments = {};        // $1, $2, …
   bool arguments_known = false;
   bool arguments_of_start = true;                  // those that the script was started with, as they came
+  bool arguments_lost = false;                     // branches or loops left others
   bool asked_for_arguments = false;                // what runs depends on one of them already
   std::size_t sure_arguments = std::string::npos;  // so many stand where they seem to: a word behind is several or none
   TakenDefaults defaults = {};                     // that decided what runs from here on
@@ -84,6 +85,7 @@ struct ShellState {
   bool may_export_all = false;
   std::set<std::string> may_be_exported = {};
   std::optional<std::string> last_status = {};            // $?; none: not known
+  std::optional<bool> last_fails = {};                    // whether that is a failure, where it is no known number
   std::optional<PatternRules> patterns = PatternRules{};  // none: not known
   // What may have ended the text before this point, and by how many functions around: 0 ends it all. `end` is what
   // did, where it has ended.

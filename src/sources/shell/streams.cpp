@@ -83,6 +83,7 @@ class Fields {
 // What the command prints, as text of a shell of its own; none where it is not known.
 std::optional<ShellText> ShellEvaluator::captured(const std::function<void()>& run) {
   caught_fails_.reset();
+  const bool heeded = std::exchange(assigns_, false) && conditions_ == 0 && state_.exits_on_error;
   if (print_depth_ >= limits::kPrintDepth || error_ || !spend(20 + state_.size())) return std::nullopt;
   Printed printed{.text = {}, .known = true, .undecided = undecided_};
   Printed* const outer_printing = std::exchange(printing_, &printed);
@@ -98,12 +99,19 @@ std::optional<ShellText> ShellEvaluator::captured(const std::function<void()>& r
   const Taking taking(*this, true);
   begin_subshell();
   run();
+  std::vector<std::string> may_have_ended = std::move(unset_now_);
+  for (const auto& [what, depth] : state_.may_end) {
+    if (!before.may_end.contains(what)) may_have_ended.push_back(what);
+  }
+  const bool whole = may_have_ended.empty();
+  const bool ends = state_.ended && state_.end_depth == 0 && state_.leaves == 0;
+  const std::optional<bool> fails = !whole ? std::nullopt : ends ? state_.fails : state_.last_fails;
+  // Where that ends the shell around it, too, what is printed is whole; else it goes on with what there was until then.
+  const bool all_fail =
+      std::ranges::all_of(may_have_ended, [&](const std::string& what) { return ends_in_failure(what); });
+  if (!whole && !(heeded && all_fail)) printed.known = false;
+  unset_now_.clear();
   run_exit_trap();
-  const bool says = !state_.ended && state_.last_status && state_.may_end == before.may_end;
-  const bool ends = state_.ended && state_.end_depth == 0 && state_.leaves == 0 && state_.may_end == before.may_end;
-  const std::optional<bool> fails = says   ? std::optional(*state_.last_status != "0")
-                                    : ends ? state_.fails
-                                           : std::nullopt;
   --print_depth_;
   --muted_;
   add_defaults(taken_, state_.defaults);  // what is printed depends on them
@@ -115,6 +123,7 @@ std::optional<ShellText> ShellEvaluator::captured(const std::function<void()>& r
   loops_ = std::move(outer_loops);
   printing_ = outer_printing;
   caught_fails_ = undecided_ == printed.undecided && !error_ ? fails : std::nullopt;
+  caught_ends_ = std::move(may_have_ended);
   if (error_ && budget_.steps > 0) {  // what it says of this text is not what is asked
     error_.reset();
     return std::nullopt;
@@ -190,9 +199,28 @@ std::optional<ShellText> ShellEvaluator::captured_process(const Word& word) {
 }
 
 // A command whose prints are followed.
+// Whether a grep over known lines finds one; of any other program nobody knows whether it succeeds.
+Status ShellEvaluator::finds(const ShellCommand& command) {
+  if (command.words.empty() || command.words.front().text != "grep" || command.input.size() != 1 ||
+      !command.input.front().unknowns.empty())
+    return Status::kUnknown;
+  std::vector<std::string> words;
+  for (const ShellWord& word : command.words) {
+    if (!word.unknowns.empty()) return Status::kUnknown;
+    words.push_back(word.text);
+  }
+  const auto found = grep_finds(words, command.input.front().text);
+  return !found ? Status::kUnknown : *found ? Status::kTrue : Status::kFalse;
+}
+
 Status ShellEvaluator::print(const ShellCommand& command) {
   if (command.words.empty() || prints_nothing(command.words)) return Status::kUnknown;
-  if (command.prints_elsewhere) return Status::kTrue;
+  const std::string& program = command.words.front().text;
+  const Status found = finds(command);
+  if (found == Status::kFalse) return found;  // and prints nothing
+  if (command.prints_elsewhere) return program == "echo" || program == "printf" ? Status::kTrue : found;
+  const auto is_quiet = [](const ShellWord& word) { return is_quiet_option(word.text); };
+  if (program == "grep" && std::ranges::any_of(command.words, is_quiet)) return found;
   const auto text = printed_of(command);
   if (!text || undecided_ > printing_->undecided ||
       printing_->text.text.size() + text->text.size() > limits::kPrintBytes || !spend(text->text.size() + 1)) {
