@@ -52,7 +52,8 @@ Error nothing_found(std::string_view text, FileKind kind, const LaunchFinder& fi
             place_text(finder.place(program->offset))};
   const auto& notes = finder.notes();
   const auto unread = std::ranges::find(notes, "SH002", &ShellNote::rule);
-  if (unread != notes.end() && !mentions_launch(text))  // it may stand in a file that this one names
+  // It may stand in a file that this one includes.
+  if (kind == FileKind::kManifest && unread != notes.end() && !mentions_launch(text))
     return {fmt::format("no SGLang launch in this command: {}", unread->message),
             place_text(finder.place(unread->offset))};
   return {fmt::format("no SGLang launch in this command: {}",

@@ -1,6 +1,8 @@
 // Methods of texts, lists, dictionaries and sets. Tested by tests/traps_test.cpp, with Python as the judge.
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -257,6 +259,15 @@ Val Follower::format_call(const ShellText& format, Arguments& a) {
   return text(std::move(out));
 }
 
+// Whether a text without a sign is one behind this, too: where nothing is sought, something stands even there.
+static bool stays_empty(std::string_view name, const Arguments& a) {
+  constexpr auto kThose =
+      std::to_array<std::string_view>({"strip", "lstrip", "rstrip", "lower", "upper", "title", "capitalize", "casefold",
+                                       "swapcase", "removeprefix", "removesuffix", "expandtabs"});
+  if (name == "replace") return a.values.size() == 2 && a.values[0].known_text() && !a.values[0].text->text.empty();
+  return std::ranges::find(kThose, name) != kThose.end();
+}
+
 Val Follower::text_method(const std::string& name, const Val& self, Arguments& a) {
   if (name == "join") return joined(self, a);
   if (name == "format") return format_call(*self.text, a);
@@ -269,12 +280,12 @@ Val Follower::text_method(const std::string& name, const Val& self, Arguments& a
     }
     return format_call(*self.text, named);
   }
-  if (self.text->text.empty() && name != "split" && name != "splitlines" && name != "startswith" &&
-      name != "endswith" && name.find("partition") == std::string::npos && !name.starts_with("is"))
-    return name == "find" || name == "rfind" || name == "count" || name == "index" || name == "encode" ||
-                   name == "zfill"
-               ? unclear(a.at, a.end)
-               : self;
+  if (self.text->text.empty()) {
+    constexpr auto kPieces =
+        std::to_array<std::string_view>({"split", "splitlines", "startswith", "endswith", "partition", "rpartition"});
+    const bool asks = std::ranges::find(kPieces, name) != kPieces.end() || name.starts_with("is");
+    if (!asks) return stays_empty(name, a) ? self : unclear(a.at, a.end);
+  }
   spend_bytes(self.text->text.size());
   if (auto out = text_pieces(name, self, a)) return *out;
   if (auto out = text_changed(name, self, a)) return *out;

@@ -292,15 +292,47 @@ void ShellEvaluator::note_status(const Node& node, Status status) {
   if (status == Status::kFalse && one) state_.last_status = "1";
 }
 
-// `test -f X`, `[[ … ]]` and commands that only tell whether something is there.
+namespace {
+
+// Programs that only tell whether something is there.
+bool only_asks(std::string_view program) {
+  constexpr auto kThose =
+      std::to_array<std::string_view>({"[", "cmp", "diff", "egrep", "fgrep", "getent", "grep", "hash", "id", "lsof",
+                                       "mountpoint", "nc", "pgrep", "pidof", "rg", "test", "type", "which"});
+  return std::ranges::find(kThose, program) != kThose.end();
+}
+
+}  // namespace
+
+// `test -f X`, `[[ … ]]` and commands that only tell whether something is there, also at the end of a pipeline, a group
+// or a function.
 bool ShellEvaluator::is_test(const Node& node) const {
+  return text_.script != nullptr && asks(node, text_.script->text, 0);
+}
+
+bool ShellEvaluator::asks(const Node& node, std::string_view text, int depth) const {
+  constexpr int kDeepest = 8;
   if (node.kind == Node::Kind::kTest) return true;
-  if (node.kind != Node::Kind::kSimple) return false;
-  if (node.words.empty() || text_.script == nullptr) return false;
-  const std::string_view rest =
-      std::string_view(text_.script->text).substr(std::min(node.begin, text_.script->text.size()));
-  return rest.starts_with("[ ") || rest.starts_with("test ") || rest.starts_with("grep ") ||
-         rest.starts_with("command -v ");
+  if (node.kind == Node::Kind::kMath) return node.children.empty();
+  const auto inside = [&](const NodePtr& child) { return depth < kDeepest && asks(*child, text, depth + 1); };
+  if (node.kind == Node::Kind::kPipeline) return inside(node.children.back());
+  if (node.kind == Node::Kind::kGroup || node.kind == Node::Kind::kSubshell) return inside(node.children.front());
+  if (node.kind == Node::Kind::kList) {
+    const bool chain = node.operators.size() > 1 && (node.operators[1] == "&&" || node.operators[1] == "||");
+    return chain ? std::ranges::any_of(node.children, inside) : inside(node.children.back());
+  }
+  if (node.kind != Node::Kind::kSimple || node.words.empty()) return false;
+  const auto written = [&](const Word& word) {
+    const std::size_t from = std::min(word.begin, text.size());
+    return text.substr(from, std::min(word.end, text.size()) - from);
+  };
+  const std::string_view program = written(node.words.front());
+  if (only_asks(program)) return true;
+  if (program == "command") return node.words.size() > 1 && written(node.words[1]) == "-v";
+  const auto function = state_.functions.find(std::string(program));
+  if (function == state_.functions.end() || function->second == nullptr || depth >= kDeepest) return false;
+  const auto around = bodies_.find(function->second.get());
+  return around != bodies_.end() && asks(*function->second, around->second.script->text, depth + 1);
 }
 
 // The branch, and what may have ended the text before.
@@ -493,13 +525,16 @@ Status ShellEvaluator::run_list(const Node& node) {
   run(*node.children.front());
   --conditions_;
   may_be_missing_ = outer_missing;
+  bool asked = is_test(*node.children.front());  // what succeeded so far may have failed
   for (std::size_t i = 1; i < node.children.size() && !error_; ++i) {
     if (good && bad) undecided_ = outer_undecided + 1;
     std::optional<ShellState>& way = node.operators[i] == "&&" ? good : bad;
     if (!way || way->ended) continue;
     // What stands behind a test that is not decided may not run; that a command succeeds is taken for granted.
     const bool open = good && bad;
-    const bool tested = open && is_test(*node.children[i - 1]);
+    const bool on_success = node.operators[i] == "&&";
+    const bool tested = open && (on_success ? asked : is_test(*node.children[i - 1]));
+    asked = (on_success && asked) || is_test(*node.children[i]);
     state_ = *std::exchange(way, std::nullopt);
     const bool last = i + 1 == node.children.size();
     conditions_ += last ? 0 : 1;

@@ -176,6 +176,7 @@ class ShellEvaluator {
   void forget(const std::set<std::string>& names, std::string_view what, std::size_t at);
   Status emit(ShellCommand& command);
   [[nodiscard]] bool is_test(const Node& node) const;
+  [[nodiscard]] bool asks(const Node& node, std::string_view text, int depth) const;
   [[nodiscard]] std::string when_now(const ShellCommand& command) const;
   using SavedVariable = std::pair<std::string, std::optional<ShellVariable>>;
   void expand_prefixes(const Node& node, ShellCommand& command);
