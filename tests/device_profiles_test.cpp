@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace preflight::facts {
@@ -14,6 +15,21 @@ TEST(DeviceProfiles, EveryCardHasMemoryAndAName) {
     EXPECT_FALSE(p.device.name.empty()) << p.id;
     EXPECT_FALSE(p.architecture.empty()) << p.id;
   }
+}
+
+// What several cards are called is none of them: the first of a list would be a guess.
+TEST(DeviceProfiles, AreNotGuessed) {
+  for (const char* one : {"B60", "pro b60", "Arc Pro B60", "Intel(R) Arc(TM) Pro B60 Graphics", "b60 graphics"}) {
+    ASSERT_TRUE(find_device_profile(one)) << one;
+    EXPECT_EQ(find_device_profile(one)->name, "Intel(R) Arc(TM) Pro B60 Graphics") << one;
+  }
+  for (const char* none : {"0", "1.5", "60", "580", "b6", "b60gr", "ro b60", "b60 arc", "-1", "nan"}) {
+    EXPECT_TRUE(profiles_meant(none).empty()) << none;
+    EXPECT_THAT(why_no_profile(none), ::testing::StartsWith("not known; known are a380, a580, ")) << none;
+  }
+  EXPECT_FALSE(find_device_profile("arc"));
+  EXPECT_FALSE(find_device_profile("Max"));
+  EXPECT_EQ(why_no_profile("Arc Pro"), "several cards are called so: give one of b50, b60, b65, b70");
 }
 
 TEST(DeviceProfiles, AreFoundByIdAndByPartOfTheName) {

@@ -249,6 +249,18 @@ TEST(FixSearch, EveryErrorRuleHasAFixForItsExamples) {
   }
 }
 
+// As argparse takes them: of options that it has, with a sign of equality.
+TEST(ArgumentGroups, ABlankMakesAWordOfAnOptionThatIsNone) {
+  const std::vector<std::string> words = {"--tp=2 3", "--trust-remote-cod=a b", "--nonsense=2 3", "--tp 2"};
+  const auto groups = fix::group_arguments(v0_5(23), words, {});
+  EXPECT_EQ(fix::words_of(groups), words);
+  ASSERT_EQ(groups.size(), 4U);
+  EXPECT_EQ(groups[0].values(), std::vector<std::string>{"2 3"});
+  EXPECT_TRUE(groups[1].is_option());
+  EXPECT_FALSE(groups[2].is_option());
+  EXPECT_FALSE(groups[3].is_option());
+}
+
 TEST(ArgumentGroups, KeepEveryWordAsTyped) {
   const std::vector<std::string> words = {
       "--tp=2", "--cuda-graph-bs-decode", "1", "2", "stray", "--page-size", "-1", "--nonsense",

@@ -89,11 +89,8 @@ Result<GivenMachine> given_machine(const LaunchFlags& flags) {
                      .asked = resolvers_interpreter(flags)};
   if (!flags.device.empty()) {
     given.profile = facts::find_device_profile(flags.device);
-    if (!given.profile) {
-      std::string list;
-      for (const auto& p : facts::device_profiles()) list += (list.empty() ? "" : ", ") + std::string(p.id);
-      return failure(fmt::format("--device-profile {}: not known; known are {}", flags.device, list));
-    }
+    if (!given.profile)
+      return failure(fmt::format("--device-profile {}: {}", flags.device, facts::why_no_profile(flags.device)));
   }
   if (!flags.device_memory.empty()) {
     const auto mib = memory_mib("--device-memory", flags.device_memory);

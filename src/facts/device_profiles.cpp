@@ -64,16 +64,57 @@ std::span<const DeviceProfile> device_profiles() {
   return profiles;
 }
 
-std::optional<DeviceFacts> find_device_profile(std::string_view name) {
+namespace {
+
+const DeviceProfile* profile_of_id(std::string_view id) {
+  const auto profiles = device_profiles();
+  const auto at = std::ranges::find(profiles, id, &DeviceProfile::id);
+  return at == profiles.end() ? nullptr : &*at;
+}
+
+// `wanted`, folded, is words of the name that stand beside each other: "60" is none of "Pro B60".
+bool has_words(std::string_view name, std::string_view wanted) {
+  const std::string marked = replaced(replaced(std::string(name), "(R)", ""), "(TM)", "");
+  std::string text;
+  std::vector<std::size_t> begins;  // of words, and the end
+  for (std::size_t at = 0; at < marked.size(); ++at) {
+    if (folded(marked.substr(at, 1)).empty()) continue;
+    if (at == 0 || folded(marked.substr(at - 1, 1)).empty()) begins.push_back(text.size());
+    text += folded(marked.substr(at, 1));
+  }
+  begins.push_back(text.size());
+  return std::ranges::any_of(begins, [&](std::size_t at) {
+    return text.compare(at, wanted.size(), wanted) == 0 &&
+           std::ranges::find(begins, at + wanted.size()) != begins.end();
+  });
+}
+
+}  // namespace
+
+std::vector<const DeviceProfile*> profiles_meant(std::string_view name) {
   const std::string wanted = folded(name);
-  if (wanted.empty()) return std::nullopt;
-  for (const auto& p : device_profiles()) {
-    if (p.id == wanted) return p.device;
+  std::vector<const DeviceProfile*> meant;
+  if (wanted.empty()) return meant;
+  if (const DeviceProfile* p = profile_of_id(wanted)) return {p};
+  for (const DeviceProfile& p : device_profiles()) {
+    if (has_words(p.device.name, wanted)) meant.push_back(&p);
   }
-  for (const auto& p : device_profiles()) {
-    if (folded(p.device.name).find(wanted) != std::string::npos) return p.device;
-  }
-  return std::nullopt;
+  return meant;
+}
+
+std::optional<DeviceFacts> find_device_profile(std::string_view name) {
+  const auto meant = profiles_meant(name);
+  return meant.size() == 1 ? std::optional(meant.front()->device) : std::nullopt;
+}
+
+std::string why_no_profile(std::string_view name) {
+  const auto meant = profiles_meant(name);
+  std::string list;
+  const auto add = [&](const DeviceProfile& p) { list += (list.empty() ? "" : ", ") + p.id; };
+  for (const DeviceProfile* p : meant) add(*p);
+  if (!meant.empty()) return "several cards are called so: give one of " + list;
+  for (const DeviceProfile& p : device_profiles()) add(p);
+  return "not known; known are " + list;
 }
 
 const DeviceProfile* profile_called(std::string_view name) {
@@ -87,12 +128,6 @@ const DeviceProfile* profile_called(std::string_view name) {
 }
 
 namespace {
-
-const DeviceProfile* profile_of_id(std::string_view id) {
-  const auto profiles = device_profiles();
-  const auto at = std::ranges::find(profiles, id, &DeviceProfile::id);
-  return at == profiles.end() ? nullptr : &*at;
-}
 
 const DeviceProfile* profile_named(const DeviceFacts& device) {
   const auto profiles = device_profiles();

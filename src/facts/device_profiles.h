@@ -25,8 +25,12 @@ struct DeviceProfile {
 std::span<const DeviceProfile> device_profiles();
 // More than any machine has, and so many that where they do not help no number does.
 inline constexpr int kMostCards = 64;
-// By id, else by a part of the name; case and blanks do not count.
+// By id, else those whose name has these words beside each other; case and blanks do not count.
+std::vector<const DeviceProfile*> profiles_meant(std::string_view name);
+// The one card that is meant so.
 std::optional<DeviceFacts> find_device_profile(std::string_view name);
+// Why it is not one card: "not known; known are a380, …".
+std::string why_no_profile(std::string_view name);
 // By id or by its whole name; nullptr: a card nobody knows here.
 const DeviceProfile* profile_called(std::string_view name);
 // Cards as a remedy names them: a profile's id, a number ("x4"), or both ("b60x4"). nullopt: neither.

@@ -106,7 +106,10 @@ class Reader {
       if (!facts::find_device_profile(value.text)) {
         std::vector<std::string_view> ids;
         for (const auto& p : facts::device_profiles()) ids.push_back(p.id);
-        return fault(value, fmt::format("device-profile {}: not known{}", value.text, meant(value.text, ids)));
+        const bool several = !facts::profiles_meant(value.text).empty();
+        return fault(value,
+                     fmt::format("device-profile {}: {}", value.text,
+                                 several ? facts::why_no_profile(value.text) : "not known" + meant(value.text, ids)));
       }
       policy_.device_profile = value.text;
     }
