@@ -1,11 +1,18 @@
 // Fixes written back: only the options concerned change, a backup stays, and nothing is written that reads otherwise.
 #include <gmock/gmock.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/fs.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
+#include <filesystem>
 #include <string>
 
+#include "src/base/replaced_file.h"
 #include "src/fix/write_back.h"
 #include "tests/support/run_tool.h"
 
@@ -13,6 +20,7 @@ namespace preflight::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using Kind = ArgumentChange::Kind;
 
 ArgumentChange in_file(Kind kind, int line, std::vector<std::string> before, std::vector<std::string> after = {}) {
@@ -192,6 +200,82 @@ TEST(CheckFix, KeepsTheExtendedAttributesOfWhatItReplaces) {
   EXPECT_EQ(kept(script), "mine");
   EXPECT_EQ(read_file(script + ".bak"), launch);
   EXPECT_EQ(kept(script + ".bak"), "mine");
+}
+
+std::size_t files_in(const std::string& folder) {
+  const std::filesystem::directory_iterator all(folder);
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+// Somebody edits the file while a fix for what stood there is looked for.
+TEST(ReplaceFile, LeavesAFileAloneThatWasChanged) {
+  const TemporaryDirectory dir;
+  const std::string path = dir.file("a.sh", "old and more");
+  const auto replaced = fix::replace_file(path, "old", "new");
+  ASSERT_FALSE(replaced);
+  EXPECT_THAT(replaced.error().message, HasSubstr("it was changed while the fix was made, and nothing is written"));
+  EXPECT_EQ(read_file(path), "old and more");
+  EXPECT_EQ(files_in(dir.path()), 1U);
+  EXPECT_TRUE(fix::replace_file(path, "old and more", "new"));
+  EXPECT_EQ(read_file(path), "new");
+  EXPECT_EQ(files_in(dir.path()), 2U);
+}
+
+// The backup is the file that stood there, so that what an editor still writes to it is in it.
+TEST(ReplaceFile, KeepsTheOldFileItselfAsBackup) {
+  const TemporaryDirectory dir;
+  const std::string path = dir.file("a.sh", "old");
+  const std::string other = dir.file("b.sh", "other");
+  const long able = syscall(SYS_renameat2, AT_FDCWD, path.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE);
+  if (able != 0) GTEST_SKIP() << "two files cannot change places here";
+  EXPECT_EQ(read_file(path), "other");
+  const int editor = open(path.c_str(), O_WRONLY | O_APPEND);
+  for (const std::string backup : {".bak", ".bak2"}) {
+    const std::string before = read_file(path);
+    const auto replaced = fix::replace_file(path, before, before + "!");
+    ASSERT_TRUE(replaced);
+    EXPECT_EQ(*replaced, path + backup);
+  }
+  EXPECT_EQ(write(editor, " more", 5), 5);
+  close(editor);
+  EXPECT_EQ(read_file(path), "other!!");
+  EXPECT_EQ(read_file(path + ".bak"), "other more");
+  EXPECT_EQ(read_file(path + ".bak2"), "other!");
+  EXPECT_TRUE(fix::undo_replacing(path, path + ".bak2"));
+  EXPECT_EQ(read_file(path), "other!");
+  EXPECT_FALSE(fix::undo_replacing(path, path + ".bak2"));
+}
+
+TEST(ReplaceFile, IsNotInterrupted) {
+  static int came = 0;
+  struct sigaction counts {};
+  struct sigaction before {};
+  counts.sa_handler = [](int) { ++came; };
+  sigaction(SIGTERM, &counts, &before);
+  {
+    const SignalsWait waits;
+    raise(SIGTERM);
+    EXPECT_EQ(came, 0);
+  }
+  EXPECT_EQ(came, 1);
+  sigaction(SIGTERM, &before, nullptr);
+}
+
+// A fix of two files is written to both or to neither.
+TEST(CheckFix, WritesTwoFilesOrNone) {
+  const TemporaryDirectory dir;
+  const std::string config = dir.file("c.yaml", "model-path: Qwen/Qwen2.5-7B-Instruct\ntp-size: 8\n");
+  const std::string command =
+      dir.file("a.sh", "python -m sglang.launch_server --config " + config + " --attention-backend flashinfer\n");
+  std::filesystem::create_hard_link(command, dir.path() + "/same.sh");  // which nothing takes the place of
+  const ToolRun none = run_tool({"check", "--no-kernel", "--fix", "--command-file", command});
+  EXPECT_THAT(none.out, HasSubstr("it has other names (hard links)"));
+  EXPECT_THAT(read_file(config), HasSubstr("tp-size: 8"));
+  EXPECT_EQ(files_in(dir.path()), 3U);
+  std::filesystem::remove(dir.path() + "/same.sh");
+  run_tool({"check", "--no-kernel", "--fix", "--command-file", command});
+  EXPECT_THAT(read_file(config), HasSubstr("tp-size: 4"));
+  EXPECT_THAT(read_file(command), Not(HasSubstr("flashinfer")));
 }
 
 }  // namespace

@@ -57,4 +57,13 @@ std::string_view take_after(int fd, const std::string& path, const struct stat& 
   return {};
 }
 
+SignalsWait::SignalsWait() : before_{} {
+  sigset_t wait;
+  sigemptyset(&wait);
+  for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGALRM, SIGUSR1, SIGUSR2}) sigaddset(&wait, signal);
+  pthread_sigmask(SIG_BLOCK, &wait, &before_);
+}
+
+SignalsWait::~SignalsWait() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
 }  // namespace preflight

@@ -258,7 +258,7 @@ namespace {
 // --fix puts options back that a comment or a blank cut off from the launch, before anything else is looked at.
 Result<std::vector<std::string>> put_back(const std::string& mended, LaunchInput& input) {
   if (!input.command_is_file) return failure("a command given on the command line cannot be written back");
-  auto backup = fix::replace_file(input.command_name, mended);
+  auto backup = fix::replace_file(input.command_name, *input.command, mended);
   if (!backup) return tl::make_unexpected(backup.error());
   input.command = mended;
   return std::vector<std::string>{"Fix written to " + input.command_name +

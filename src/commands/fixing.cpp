@@ -124,12 +124,38 @@ Result<std::string> edited_command(const LaunchInput& input, const PreparedLaunc
   return edited;
 }
 
-Result<std::string> edited_yaml(const CheckedFix& fix, const Edits& edits) {
-  const auto text = read_text(edits.config);
-  if (!text) return tl::make_unexpected(text.error());
-  auto edited = fix::edit_yaml(*text, edits.config, fix, edits.adds_to_yaml);
+Result<std::string> edited_yaml(const std::string& text, const CheckedFix& fix, const Edits& edits) {
+  auto edited = fix::edit_yaml(text, edits.config, fix, edits.adds_to_yaml);
   if (!edited) return failure(edited.error().message, edits.config);
   return std::move(*edited);
+}
+
+// A file, what it holds and what it is to hold.
+struct Replacement {
+  std::string path;
+  std::string before;
+  std::string after;
+};
+
+// All of them, or none: where one cannot be, those before it hold again what they held.
+Result<std::vector<std::string>> replaced(const std::vector<Replacement>& files) {
+  std::vector<std::string> lines;
+  std::vector<std::string> backups;
+  for (const Replacement& file : files) {
+    const auto backup = fix::replace_file(file.path, file.before, file.after);
+    if (backup) {
+      backups.push_back(*backup);
+      lines.push_back("Fix written to " + file.path + "; the old text is in " + *backup);
+      continue;
+    }
+    Error error = backup.error();
+    for (std::size_t i = 0; i < backups.size(); ++i) {
+      if (!fix::undo_replacing(files[i].path, backups[i]))
+        error.message += fmt::format("; the old text of {} is in {}", files[i].path, backups[i]);
+    }
+    return tl::make_unexpected(error);
+  }
+  return lines;
 }
 
 }  // namespace
@@ -145,32 +171,23 @@ Result<std::vector<std::string>> write_fix(const LaunchInput& input, const Prepa
     if (!edited) return tl::make_unexpected(edited.error());
     command = std::move(*edited);
   }
+  std::vector<Replacement> files;
   std::optional<args::ConfigText> yaml;  // tried before anything is replaced
   if (edits.yaml) {
-    auto edited = edited_yaml(fix, edits);
+    auto text = read_text(edits.config);
+    if (!text) return tl::make_unexpected(text.error());
+    auto edited = edited_yaml(*text, fix, edits);
     if (!edited) return tl::make_unexpected(edited.error());
-    yaml = {edits.config, std::move(*edited)};
+    yaml = {edits.config, *edited};
+    files.push_back({edits.config, std::move(*text), std::move(*edited)});
   }
   std::vector<std::string> words = merged_words(prepared.inputs.release, argv, yaml ? &*yaml : nullptr);
   std::vector<std::string> wanted = fix.arguments;
   std::sort(wanted.begin(), wanted.end());  // options of the file and of the command may trade places
   std::sort(words.begin(), words.end());
   if (words != wanted) return failure(std::string(kNotAlone));
-
-  std::vector<std::string> lines;
-  const auto replace = [&](const std::string& path, const std::string& text) -> std::optional<Error> {
-    auto backup = fix::replace_file(path, text);
-    if (!backup) return backup.error();
-    lines.push_back("Fix written to " + path + "; the old text is in " + *backup);
-    return std::nullopt;
-  };
-  if (yaml) {
-    if (auto error = replace(edits.config, yaml->text)) return tl::make_unexpected(*error);
-  }
-  if (edits.command) {
-    if (auto error = replace(input.command_name, command)) return tl::make_unexpected(*error);
-  }
-  return lines;
+  if (edits.command) files.push_back({input.command_name, *input.command, std::move(command)});
+  return replaced(files);
 }
 
 namespace {

@@ -257,20 +257,20 @@ std::optional<DrawnPages> drawn(const PreparedLaunch& prepared, const CheckOptio
   return DrawnPages{report::example_picture(best->becomes, context(launch)), best->backends(), false};
 }
 
-// Where there is something to draw; a report that cannot be written ends the command.
-bool write_picture(const std::string& file, const std::optional<DrawnPages>& drawing) {
+// Where there is something to draw; what cannot be written ends the command, as a report does.
+Exit write_picture(const std::string& file, const std::optional<DrawnPages>& drawing) {
   if (!drawing) {
     report::complain("no picture is drawn: neither this launch nor another page size or backend works");
-    return true;
+    return kOk;
   }
   if (const std::string why = report::why_no_place(file); !why.empty()) {
     report::complain(why);
-    return false;
+    return kBadInput;
   }
   const auto written =
       report::write_output(file, report::page_picture_svg(drawing->picture, report::title_of(*drawing)));
-  if (!written) report::complain(fmt::format("{}: the picture cannot be written", file));
-  return written.has_value();
+  if (!written) report::complain(written.error().text());
+  return written ? kOk : kInternalError;
 }
 
 void add_pages_options(CLI::App& app, PagesFlags& flags) {
@@ -329,7 +329,8 @@ int run_pages(const PagesFlags& flags, const std::vector<std::string>& arguments
     report.best = static_cast<std::size_t>(best - rows.data());
     report.reason = reason(*best, rows, prepared->launch);
   }
-  if (!flags.svg.empty() && !write_picture(flags.svg, report.drawing)) return kBadInput;
+  const Exit drawn_picture = flags.svg.empty() ? kOk : write_picture(flags.svg, report.drawing);
+  if (drawn_picture != kOk) return drawn_picture;
   report::print(output.format == Format::kJson ? report::pages_json(report)
                                                : report::pages_text(report, text_options(output)));
   return status_of(rows, best, kernels);

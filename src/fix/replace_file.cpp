@@ -1,6 +1,8 @@
 // Tested by tests/fix_write_back_test.cpp.
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -35,9 +37,93 @@ tl::unexpected<Error> not_kept(std::string_view what, const std::string& path) {
   return failure(fmt::format("{} cannot be kept", what), path);
 }
 
+tl::unexpected<Error> was_changed(const std::string& path) {
+  return failure("it was changed while the fix was made, and nothing is written: run this again", path);
+}
+
+std::string numbered_backup(const std::string& target, int n) {
+  return target + (n == 1 ? ".bak" : ".bak" + std::to_string(n));
+}
+constexpr int kMostBackups = 1000;
+
+// By number, as the C library has it since 2.28 only.
+bool rename_by(const std::string& from, const std::string& to, unsigned how) {
+  return syscall(SYS_renameat2, AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), how) == 0;
+}
+
+// What two names hold changes places in one step. Not every file system can.
+bool trade_places(const std::string& a, const std::string& b) { return rename_by(a, b, RENAME_EXCHANGE); }
+
+// The text in a file of its own beside the one that it is to replace, with its owner, mode and attributes: whoever
+// owned the file owns it still, or nothing is written, as a server may not be allowed to read it otherwise.
+Result<std::string> written_beside(const std::string& target, const std::string& text, const struct stat& status,
+                                   const std::string& path) {
+  std::string temporary = target + ".XXXXXX";
+  const int fd = mkstemp(temporary.data());
+  if (fd < 0) return failure("no file can be made beside it: " + reason(), path);
+  const bool written = write_all(fd, text);
+  const std::string_view lost = written ? take_after(fd, target, status) : std::string_view();
+  close(fd);
+  if (written && lost.empty()) return temporary;
+  unlink(temporary.c_str());
+  return lost.empty() ? failure("the new text cannot be written", path) : not_kept(lost, path);
+}
+
+// The old file, which stands at `old` now, gets the name of a backup. It is the same file: what an editor that has it
+// open writes later is in it, too.
+Result<std::string> kept_as_backup(const std::string& old, const std::string& target, const std::string& before,
+                                   const std::string& path) {
+  const auto now = read_text(old);
+  const bool same = now && *now == before;
+  for (int n = 1; same && n < kMostBackups; ++n) {
+    std::string backup = numbered_backup(target, n);
+    if (rename_by(old, backup, RENAME_NOREPLACE)) return backup;
+    if (errno != EEXIST) break;
+  }
+  const std::string why = reason();
+  if (!trade_places(old, target)) return failure("the old text is in " + old, path);
+  unlink(old.c_str());
+  return same ? failure("the backup cannot be written: " + why, target + ".bak") : was_changed(path);
+}
+
+// A copy, where two names cannot change places.
+Result<std::string> copied_as_backup(const std::string& target, const std::string& text, const struct stat& status,
+                                     const std::string& path) {
+  std::string backup;
+  int fd = -1;
+  for (int n = 1; n < kMostBackups; ++n) {
+    backup = numbered_backup(target, n);
+    fd = open(backup.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (fd >= 0 || errno != EEXIST) break;
+  }
+  if (fd < 0) return failure("the backup cannot be written: " + reason(), backup);
+  const bool copied = write_all(fd, text);
+  // Who may not read the text may not read its copy.
+  const std::string_view lost = copied ? take_after(fd, target, status) : std::string_view();
+  close(fd);
+  if (copied && lost.empty()) return backup;
+  unlink(backup.c_str());
+  return lost.empty() ? failure("the backup cannot be written", backup) : not_kept(lost, path);
+}
+
+Result<std::string> replaced_by_copy(const std::string& temporary, const std::string& target, const std::string& before,
+                                     const struct stat& status, const std::string& path) {
+  auto backup = copied_as_backup(target, before, status, path);
+  if (!backup) {
+    unlink(temporary.c_str());
+    return backup;
+  }
+  const auto now = read_text(target);
+  const bool same = now && *now == before;
+  if (same && rename(temporary.c_str(), target.c_str()) == 0) return backup;
+  unlink(temporary.c_str());
+  unlink((*backup).c_str());
+  return same ? failure("the new text cannot be written", path) : was_changed(path);
+}
+
 }  // namespace
 
-Result<std::string> replace_file(const std::string& path, const std::string& text) {
+Result<std::string> replace_file(const std::string& path, const std::string& before, const std::string& text) {
   // A link stays a link: its target is replaced.
   const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr), &std::free);
   if (!real) return failure(reason(), path);
@@ -46,40 +132,18 @@ Result<std::string> replace_file(const std::string& path, const std::string& tex
   if (stat(target.c_str(), &status) != 0) return failure(reason(), path);
   if (status.st_nlink > 1) return failure("it has other names (hard links), which would keep the old text", path);
   auto old = read_text(target);
-  if (!old) return tl::make_unexpected(old.error());
+  if (!old) return old;
+  if (*old != before) return was_changed(path);
+  const SignalsWait waits;
+  auto temporary = written_beside(target, text, status, path);
+  if (!temporary) return temporary;
+  if (trade_places(*temporary, target)) return kept_as_backup(*temporary, target, before, path);
+  return replaced_by_copy(*temporary, target, before, status, path);
+}
 
-  std::string backup = target + ".bak";
-  int fd = -1;
-  for (int n = 2; n < 1000; ++n) {
-    fd = open(backup.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    if (fd >= 0 || errno != EEXIST) break;
-    backup = target + ".bak" + std::to_string(n);
-  }
-  if (fd < 0) return failure("the backup cannot be written: " + reason(), backup);
-  const bool copied = write_all(fd, *old);
-  // Who may not read the text may not read its copy.
-  std::string_view lost = copied ? take_after(fd, target, status) : std::string_view();
-  const bool saved = copied && lost.empty();
-  close(fd);
-  if (!saved) {
-    unlink(backup.c_str());
-    return lost.empty() ? failure("the backup cannot be written", backup) : not_kept(lost, path);
-  }
-
-  std::string temporary = target + ".XXXXXX";
-  fd = mkstemp(temporary.data());
-  if (fd < 0) return failure("no file can be made beside it: " + reason(), path);
-  // Whoever owned the file owns it still, or nothing is written: a server may not be allowed to read it otherwise.
-  bool written = write_all(fd, text);
-  if (written) lost = take_after(fd, target, status);
-  written = written && lost.empty();
-  close(fd);
-  if (!written || rename(temporary.c_str(), target.c_str()) != 0) {
-    unlink(temporary.c_str());
-    unlink(backup.c_str());
-    return lost.empty() ? failure("the new text cannot be written", path) : not_kept(lost, path);
-  }
-  return backup;
+bool undo_replacing(const std::string& path, const std::string& backup) {
+  const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr), &std::free);
+  return real && rename(backup.c_str(), real.get()) == 0;
 }
 
 }  // namespace preflight::fix

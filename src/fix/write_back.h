@@ -21,7 +21,10 @@ Result<std::string> edit_command(const std::string& text, const std::vector<Text
 // Changes of options that stand in `file`; with `with_added`, new options too, at the end.
 Result<std::string> edit_yaml(const std::string& text, const std::string& file, const CheckedFix& fix, bool with_added);
 
-// Replaces a file in one step: the old text stays beside it as FILE.bak (or .bak2, …), whose name is returned.
-Result<std::string> replace_file(const std::string& path, const std::string& text);
+// Replaces a file that holds `before` in one step: it stays beside the new one as FILE.bak (or .bak2, …), whose name is
+// returned. One that holds something else by now is left alone: somebody works on it.
+Result<std::string> replace_file(const std::string& path, const std::string& before, const std::string& text);
+// Undoes that. False: the old text is in the backup still.
+bool undo_replacing(const std::string& path, const std::string& backup);
 
 }  // namespace preflight::fix

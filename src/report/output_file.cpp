@@ -84,6 +84,7 @@ Result<bool> write_output(const std::string& path, std::string_view text) {
   const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr), &std::free);
   if (!real && lstat(path.c_str(), &status) == 0) return write_in_place(path, shown, false);
   const std::string target = real ? real.get() : path;
+  const SignalsWait waits;
   std::string temporary = target + ".XXXXXX";
   const int fd = mkstemp(temporary.data());
   if (fd < 0) return system_failure(path);
