@@ -603,6 +603,35 @@ TEST(Conceal, ASecretIsHiddenWhereverItsVariableGotIt) {
               HasSubstr("deepseek-r1"));
 }
 
+// `--env =$TOKEN`, `--env $TOKEN`: what is no NAME=VALUE may be the value.
+TEST(Conceal, WhatIsNoVariableIsNotToldBack) {
+  for (const std::string given : {"=Zq7marker9X", "Zq7marker9X"}) {
+    const ToolRun run = run_tool({"check", "--no-kernel", "--env", given, "--", "--model-path", "m"});
+    EXPECT_EQ(run.status, 2);
+    EXPECT_THAT(run.err, AllOf(HasSubstr("expected NAME=VALUE"), Not(HasSubstr("Zq7marker9X"))));
+  }
+  EXPECT_THAT(run_tool({"check", "--no-kernel", "--env", "HF_TOKEN", "--", "--model-path", "m"}).err,
+              HasSubstr("--env HF_TOKEN…: expected NAME=VALUE"));
+  const TemporaryDirectory dir;
+  const std::string file = dir.file("a.sh", "python -m sglang.launch_server --model-path $M\n");
+  EXPECT_THAT(run_tool({"check", "--no-kernel", "--set", "=Zq7marker9X", file}).err,
+              AllOf(HasSubstr("--set …: expected NAME=VALUE"), Not(HasSubstr("Zq7marker9X"))));
+}
+
+// What an interpreter says where it fails may quote the launch that it was given.
+TEST(Conceal, WhatAnInterpreterComplainsOfShowsNoSecret) {
+  const TemporaryDirectory dir;
+  const std::string python =
+      dir.file("python", "#!/bin/sh\ncat > /dev/null\necho error: Zq7marker9X at 1 >&2\nexit 1\n");
+  std::filesystem::permissions(python, std::filesystem::perms::owner_all);
+  for (const std::string kind : {"python:", "both:"}) {
+    const ToolRun run = run_tool(
+        {"check", "--no-kernel", "--resolver", kind + python, "--", "--model-path", "m", "--api-key", "Zq7marker9X"});
+    EXPECT_EQ(run.status, 2);
+    EXPECT_THAT(run.err, HasSubstr("gave no answer: exit status 1 (error: *** at 1)"));
+  }
+}
+
 // By whatever name, attribute, key or call a program reads it.
 TEST(Conceal, ASecretOfAProgramIsHiddenHoweverItIsMade) {
   const TemporaryDirectory dir;

@@ -19,6 +19,7 @@
 #include "src/base/ascii_case.h"
 #include "src/base/limits.h"
 #include "src/commands/paths/settings.h"
+#include "src/intake/open_text.h"
 #include "src/intake/model_options.h"
 #include "src/facts/device_profiles.h"
 #include "src/facts/model_cache.h"
@@ -44,8 +45,9 @@ Result<std::map<std::string, std::string>> pairs(std::string_view option, const 
   for (const auto& w : words) {
     const auto equals = w.find('=');
     if (equals == std::string::npos || equals == 0) {
-      // What stands behind the name may be a secret.
-      return failure(fmt::format("{} {}…: expected NAME=VALUE", option, w.substr(0, w.find_first_of(" \t:,"))));
+      // What stands behind the name may be a secret, and all of it may be.
+      const std::string name = w.substr(0, w.find_first_of(" \t:,="));
+      return failure(fmt::format("{} {}…: expected NAME=VALUE", option, is_odd_name(name) ? kHidden : name));
     }
     out[w.substr(0, equals)] = w.substr(equals + 1);
   }

@@ -345,7 +345,10 @@ Result<bool> resolve_python(const LaunchInput& input, const Arguments& arguments
                             PreparedLaunch& out) {
   auto answer = resolve::ask_python(input.interpreter, input.release, arguments.argv, out.inputs.device, arguments.env,
                                     input.interpreter_seconds);
-  if (!answer) return tl::make_unexpected(answer.error());
+  if (!answer) {
+    hide_in(answer.error().message, out.inputs);  // which may quote what it was given
+    return tl::make_unexpected(std::move(answer.error()));
+  }
   const auto theirs = parse_release(answer->release);
   const bool is_foreign = !input.ask_builtin && !(theirs && is_supported(*theirs));
   if (is_foreign) out.foreign_release = answer->release;
