@@ -417,7 +417,8 @@ TEST(CheckCommand, ALongBatchTriesNoMoreThanItsBudget) {
   EXPECT_LT(searched, 1'000);
   EXPECT_LE(attempts, kMost);
   EXPECT_THAT(run.err,
-              HasSubstr("this run tries 20000 launches at most, and one of 50 words or more counts as several"));
+              HasSubstr("this run tries 20000 launches at most, and one of 50 words or twice as many variables "
+                        "counts as several"));
 }
 
 TEST(CheckCommand, EqualLinesOfABatchAreAnsweredOnceForAll) {

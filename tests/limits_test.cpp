@@ -695,6 +695,41 @@ TEST(Limits, LaunchesOfOneLongFile) {
   expect_bounded("check --no-kernel " + dir.file("c.sh", many(50, [&](int) { return named; })), "50 launches checked");
 }
 
+// A script that needs more than is followed ends there, and makes no words for a launch that nobody gets.
+TEST(Limits, WordsBeyondWhatIsFollowed) {
+  const TemporaryDirectory dir;
+  const std::string start = "A=" + std::string(50'000, 'x') + "\n" + kServe;
+  for (const char* word : {" $A", " \"$A\"", " a$A"}) {
+    dir.file("a.sh", start + many(600, [&](int) { return word; }) + "\n");
+    const ToolRun run = run_command_line("exec </dev/null; xpu-preflight launches " + dir.path() + "/a.sh");
+    EXPECT_THAT(run.err, HasSubstr("this script needs more steps than are followed"));
+#ifndef __SANITIZE_ADDRESS__
+    EXPECT_LT(run.peak_kilobytes, 130 * 1024) << word;
+#endif
+  }
+}
+
+// Each of them is told on its line, and none of the others is told once more.
+TEST(Limits, TextsThatStartNothing) {
+  const TemporaryDirectory dir;
+  const std::string text = many(12'000, [](int i) {
+    return fmt::format("subprocess.run(f'python -m sglang.launch_server --model-path m{}')\n", i);
+  });
+  dir.file("a.py", kPythonLaunch + text);
+  expect_bounded("launches " + dir.path() + "/a.py", "a text without shell=True is the name of a program");
+}
+
+// What a launch's variables are is handed on from try to try.
+TEST(Limits, LaunchesOfManyVariablesThatFail) {
+  const TemporaryDirectory dir;
+  const std::string text = many(3'000, [](int i) {
+    return fmt::format("SGLANG_X{0} = 1\nexport SGLANG_X{0}\na{0}:\n\tpython -m sglang.launch_server --model{0} m\n",
+                       i);
+  });
+  dir.file("Makefile", text);
+  expect_bounded("check --no-kernel " + dir.path() + "/Makefile", "1 file: ");
+}
+
 TEST(Limits, AProgramThatIsTooLongIsSaidToBe) {
   const TemporaryDirectory dir;
   const std::string path = dir.file("x.py", many(100'000, [](int) { return std::string("a=1\n"); }) +

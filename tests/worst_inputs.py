@@ -237,6 +237,7 @@ def programs():
         "os.system": fill(f"os.system('{SERVE}')\n", "import os\n", size=n(60_000)), "yield": fill("yield 1\n  ", "def f():\n  ", "\n" + run),
         "named formats": fill("a = '%(q)s%(q)s' % {'q': a}\n", "a = 'x'\n", run), "reprs": fill("a = repr(repr(a))\n", "a = 'x'\n", run),
         "dumped": fill("a = json.dumps([a, a])\n", "import json\na = 'x'\n", run),
+        "texts that start nothing": fill(lambda i: f"subprocess.run(f'python -m sglang.launch_server --model-path m{i}')\n", "import subprocess\n", run),
         "quoted": fill("a = shlex.quote(a)\n", "import shlex\na = \"x'\"\n", run),
         "paths": fill("a = os.path.join(a, a)\n", "import os\na = 'x'\n", run),
         "keys": fill("a = {str(a): str(a)}\n", "a = {}\n", run),

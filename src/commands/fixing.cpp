@@ -274,8 +274,11 @@ bool is_open_by_own_model(const PreparedLaunch& other, const PreparedLaunch& giv
                              [&](const std::string& word) { return word == path || word.ends_with("=" + path); });
 }
 
-// What a try of a launch counts as: one of many words is read word by word, time and again.
-std::size_t cost_of(const fix::Question& question) { return 1 + question.words.size() / limits::kWordsOfATry; }
+// What a try of a launch counts as: one of many words is read word by word, time and again, and its variables are
+// looked through and handed on.
+std::size_t cost_of(const fix::Question& question) {
+  return 1 + (question.words.size() + question.env.size() / 2) / limits::kWordsOfATry;
+}
 
 // At least one, where any are left.
 int tries_within(const Tries& tries, std::size_t cost, int most) {
@@ -410,7 +413,7 @@ void tell_untried(const Tries& tries) {
                     : "";
   report::complain(
       fmt::format("remedies of {} launches were not tried: this run tries {} launches at most{}, and one of {} words "
-                  "or more counts as several; check them apart",
+                  "or twice as many variables counts as several; check them apart",
                   tries.launches, tries.most, of_file, limits::kWordsOfATry));
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -130,13 +131,16 @@ void tell_others(std::string_view text, FileKind kind, const LaunchFinder& finde
   constexpr std::size_t kMostTold = 20;
   std::size_t told = 0;
   UsedByMake used(kind == FileKind::kMakefile ? text : std::string_view());
+  std::set<int> noted;  // lines
+  for (const ShellNote& note : last.notes) {
+    if (note.rule == "SH004") noted.insert(finder.place(note.offset).line);
+  }
   for (const std::size_t at : meant_mentions(text, kind)) {
     if (told == kMostTold) break;
-    const bool noted = std::any_of(last.notes.begin(), last.notes.end(), [&](const ShellNote& note) {
-      return note.rule == "SH004" && finder.place(note.offset).line == finder.place(at).line;
-    });
-    if (noted || finder.accounts_for(at) || (kind == FileKind::kMakefile && used(at))) continue;
+    if (noted.contains(finder.place(at).line) || finder.accounts_for(at) || (kind == FileKind::kMakefile && used(at)))
+      continue;
     ++told;
+    noted.insert(finder.place(at).line);
     last.notes.push_back({"SH004", "a launch is named here, and it is not read: give the command that it runs", at});
   }
 }

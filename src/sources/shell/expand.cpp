@@ -258,7 +258,7 @@ void ShellEvaluator::take_default(const std::string& name, std::optional<std::st
 
 void ShellEvaluator::insert(const ShellText& value, const Part& part, WordMaker& out) {
   const std::size_t origin = outer(part.begin);
-  spend(value.text.size() + 1);
+  if (!spend(value.text.size() + 1)) return;  // hundreds of long words would still be made
   add_defaults(taken_, value.defaults);
   if (start_.trail != nullptr) start_.trail->inserted(part.name, origin, value);
   if (part.quoted || out.single) {
