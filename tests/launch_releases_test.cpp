@@ -72,7 +72,9 @@ Said said_of(const Launch& launch) {
   }
   if (launch.accepted()) {
     testing::tell_view(LaunchView(launch), teller);
-    if (launch.model) testing::tell_sheet(launch, teller);
+    if (!launch.model) return teller.take();
+    testing::tell_plan(launch, teller);
+    testing::tell_sheet(launch, teller);
   }
   return teller.take();
 }

@@ -151,14 +151,21 @@ Said said_of(const Launch& launch) {
     teller.say("outcome", launch.usage ? "usage" : launch.refusal->exception + " in " + launch.refusal->function);
     return teller.take();
   }
-  for (const Diagnostic& d : check(launch, {.changes = false, .log_lines = false}).diagnostics)
-    teller.say(d.rule, name_of(d.severity));
+  for (const Diagnostic& d : check(launch, {.log_lines = false}).diagnostics) {
+    if (d.rule.starts_with("CH")) {
+      teller.say(fmt::format("{} {} why", d.rule, d.field ? field_name(*d.field) : ""), d.why);
+    } else {
+      teller.say(d.rule, name_of(d.severity));
+    }
+  }
   for (std::size_t i = 0; i < kFieldCount; ++i) {
     const auto field = static_cast<Field>(i);
     if (launch.resolved[field] != launch.args.raw[field]) teller.say(field_name(field), launch.resolved[field].repr());
   }
   testing::tell_view(LaunchView(launch), teller);
-  if (launch.model) testing::tell_sheet(launch, teller);
+  if (!launch.model) return teller.take();
+  testing::tell_plan(launch, teller);
+  testing::tell_sheet(launch, teller);
   return teller.take();
 }
 

@@ -1,9 +1,12 @@
 #include "tests/support/launch_said.h"
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "preflight/plan.h"
 #include "src/facts/draft_model.h"
 #include "src/facts/model_files.h"
 #include "src/launch/workspace.h"
@@ -29,6 +32,32 @@ void tell_view(const LaunchView& view, Teller& teller) {
   if (!view.has_model()) return;
   if (view.model().is_multimodal) teller.say("vision on", view.vision_backend());
   if (const auto workspace = mla_workspace(view, 64)) teller.say("workspace of 64 requests", workspace->bytes);
+}
+
+namespace {
+
+// A sum of texts, by which a change of one of them is seen: FNV-1a.
+std::string sum_of(const std::vector<KernelCase>& cases) {
+  std::uint64_t sum = 0xcbf29ce484222325U;
+  for (const KernelCase& one : cases) {
+    for (const char c : print_case(one) + "\n") sum = (sum ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  }
+  return fmt::format("{:08x}", sum >> 32U);
+}
+
+}  // namespace
+
+void tell_plan(const Launch& launch, Teller& teller) {
+  const Plan plan = derive_plan(launch);
+  for (const PlannedKernel& planned : plan.kernels) {
+    const auto first = planned.cases.empty() ? "" : print_case(planned.cases.front());
+    teller.say("runs " + planned.kernel,
+               fmt::format("{} cases (sum {}), first: {}", planned.cases.size(), sum_of(planned.cases), first));
+  }
+  for (const PlanSkip& skip : plan.skipped) teller.say("leaves out " + skip.kernel, skip.reason);
+  const PlanSizes& sizes = plan.sizes;
+  teller.say("columns, padded, bytes of a token in a layer",
+             fmt::format("{}, {}, {}", sizes.page_table_columns, sizes.padded_columns, sizes.kv_bytes_per_token));
 }
 
 void tell_sheet(const Launch& launch, Teller& teller) {

@@ -35,6 +35,8 @@ class Teller {
 
 // What the view answers: backends, ranks, cache, graphs.
 void tell_view(const LaunchView& view, Teller& teller);
+// Which kernels are run on which cases, and which are not; of a launch whose model is known.
+void tell_plan(const Launch& launch, Teller& teller);
 // What the memory sheet counts; of a launch whose model is known.
 void tell_sheet(const Launch& launch, Teller& teller);
 
