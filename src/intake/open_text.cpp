@@ -393,24 +393,13 @@ bool is_own_sentence(std::string_view part) {
 // Where other commands of the line end, in front of an argument, or begin, behind one.
 constexpr std::string_view kBetweenCommands = ";&|)";
 
-void hide(const std::vector<TextPart>& parts, std::string& text) {
-  if (parts.empty()) return;
-  std::string shown;
-  std::size_t at = 0;
-  for (const TextPart& part : parts) {
-    shown.append(text, at, part.begin - at).append(kHidden);
-    at = part.begin + part.size;
-  }
-  text = shown.append(text, at);
-}
-
 }  // namespace
 
 void hide_literals(std::string& sentence) {
   const auto hide_in = [](std::string& text) {
     Literals literals(text);
     literals.read_quoted(0, text.size());
-    hide(literals.take(), text);
+    hide_parts(literals.take(), text);
   };
   // A name that stands in front as it is may be given as it is.
   constexpr std::string_view kAdvice = "; give it with --set '";
@@ -432,7 +421,7 @@ void hide_literals(std::string& sentence) {
 void hide_closed_words(std::string& value) {
   Literals literals(value);
   literals.read(0, value.size(), false);
-  hide(literals.take(), value);
+  hide_parts(literals.take(), value);
 }
 
 void hide_condition(std::string& condition, const ShowsValue& shows) {

@@ -564,9 +564,7 @@ std::vector<TextPart> secret_parts_of_value(std::string_view value) {
   return apart(std::move(parts));
 }
 
-namespace {
-
-void hide(const Parts& parts, std::string& text) {
+void hide_parts(const std::vector<TextPart>& parts, std::string& text) {
   if (parts.empty()) return;
   std::string shown;
   std::size_t at = 0;
@@ -577,10 +575,8 @@ void hide(const Parts& parts, std::string& text) {
   text = shown.append(text, at);
 }
 
-}  // namespace
+void hide_parts(std::string& text) { hide_parts(secret_parts(text), text); }
 
-void hide_parts(std::string& text) { hide(secret_parts(text), text); }
-
-void hide_value_parts(std::string& value) { hide(secret_parts_of_value(value), value); }
+void hide_value_parts(std::string& value) { hide_parts(secret_parts_of_value(value), value); }
 
 }  // namespace preflight::commands

@@ -32,7 +32,8 @@ struct TextPart {
 std::vector<TextPart> secret_parts(std::string_view text);
 // Of a value that somebody gave: a name and its secret behind a blank are a part, too, which in a sentence are words.
 std::vector<TextPart> secret_parts_of_value(std::string_view value);
-// *** in their places.
+// *** in their places; the parts in their order, none over another.
+void hide_parts(const std::vector<TextPart>& parts, std::string& text);
 void hide_parts(std::string& text);
 void hide_value_parts(std::string& value);
 
