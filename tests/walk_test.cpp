@@ -1,6 +1,6 @@
 // Launches walked through every class of model, every option and value, every variable and what a configuration can
-// say: tests/data/walks/{family}_{name}.txt, written down once more, so that a list that loses a name, or a condition that
-// moves by one release, is seen without a launch of its own. Lines are
+// say: tests/data/walks/{family}_{name}.txt, written down once more, so that a list that loses a name, or a condition
+// that moves by one release, is seen without a launch of its own. Lines are
 //
 //   > MODEL DEVICE -- ARGUMENTS    the launch of the file
 //   = VARIATION…                   variations of it that SGLang treats alike:
