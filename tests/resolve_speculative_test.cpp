@@ -306,10 +306,14 @@ TEST(Adaptive, TurnsItselfOffWhereItCannotWork) {
 }
 
 TEST(Adaptive, ChoosesTheMiddleCandidate) {
-  Midway m = eagle(kNew);
-  EXPECT_EQ(m.set(Field::speculative_adaptive, true).run(handle_speculative_decoding), "ok");
-  EXPECT_EQ(m[Field::speculative_num_steps], Value(3));  // of 0, 1, 3, 5, 7
-  EXPECT_EQ(m[Field::speculative_num_draft_tokens], Value(4));
+  for (const int patch : {14, 19, 20, 23}) {  // the middle of 0, 1, 3, 7; since 0.5.20 of 0, 1, 3, 5, 7
+    Midway m = eagle(preflight::testing::newest_of(patch));
+    EXPECT_EQ(m.set(Field::speculative_adaptive, true).run(handle_speculative_decoding), "ok");
+    EXPECT_EQ(m[Field::speculative_adaptive], Value(true)) << patch;
+    EXPECT_EQ(m[Field::speculative_eagle_topk], Value(1)) << patch;
+    EXPECT_EQ(m[Field::speculative_num_steps], Value(3)) << patch;
+    EXPECT_EQ(m[Field::speculative_num_draft_tokens], Value(4)) << patch;
+  }
 }
 
 TEST(Adaptive, TheWidestDraftCountsForBuffers) {
