@@ -469,6 +469,11 @@ Edit at_path(const char* path) {
   return [=](Launch&, ModelFacts& m) { m.path = path; };
 }
 
+// Heads of no usual width, with what the configuration says of how they are turned.
+Edit turned(const char* part, const char* key, Value value) {
+  return all({head_dim(80), text(part, Value::dict({{key, std::move(value)}}))});
+}
+
 // Prompts shared out over so many ranks, by the option of 0.5.14 on and by those before it.
 Edit shared_over(std::int64_t ranks) {
   return all({field(Field::enable_prefill_cp, true), field(Field::attn_cp_size, ranks)});
@@ -954,6 +959,34 @@ const Bound kBounds[] = {
     {"AT009", 22, false, "qwen3-0.6b", "--device xpu", all({head_dim(256), of_class("PhiForCausalLM")})},
     {"AT009", 22, false, "qwen3-0.6b", "--device xpu",
      all({head_dim(80), of_class("PhiForCausalLM"), text("partial_rotary_factor", 1.0)})},
+    {"AT009", 23, true, "qwen3-0.6b", "--device xpu", all({head_dim(80), of_class("LlamaForCausalLM")})},
+    {"AT009", 23, true, "qwen3-0.6b", "--device xpu", all({head_dim(80), of_class("MistralForCausalLM")})},
+    {"AT009", 23, true, "qwen3-0.6b", "--device xpu", all({head_dim(80), of_class("Qwen2ForCausalLM")})},
+    {"AT009", 23, true, "qwen3-0.6b", "--device xpu", all({head_dim(80), of_class("ExaoneForCausalLM")})},
+    {"AT009", 23, true, "qwen3-0.6b", "--device xpu", all({head_dim(80), of_class("Exaone4ForCausalLM")})},
+    {"AT009", 23, true, "qwen3-0.6b", "--device xpu", all({head_dim(80), of_class("GraniteForCausalLM")})},
+    {"AT009", 23, true, "qwen3-0.6b", "--device xpu", all({head_dim(80), of_class("InternLM2ForCausalLM")})},
+    {"AT009", 23, true, "qwen3-0.6b", "--device xpu", all({head_dim(80), of_class("OlmoForCausalLM")})},
+    {"AT009", 23, true, "qwen3-0.6b", "--device xpu", all({head_dim(80), of_class("Olmo2ForCausalLM")})},
+    {"AT009", 23, true, "qwen3-0.6b", "--device xpu", all({head_dim(80), of_class("Starcoder2ForCausalLM")})},
+    {"AT009", 23, true, "qwen3-0.6b", "--device xpu", all({head_dim(80), of_class("OrionForCausalLM")})},
+    {"AT009", 23, true, "qwen3-0.6b", "--device xpu", all({head_dim(80), of_class("XverseForCausalLM")})},
+    {"AT009", 23, true, "qwen3-0.6b", "--device xpu", all({head_dim(80), of_class("ArceeForCausalLM")})},
+    {"AT009", 23, true, "qwen3-0.6b", "--device xpu", all({head_dim(80), of_class("GemmaForCausalLM")})},
+    {"AT009", 23, true, "qwen3-0.6b", "--device xpu", all({head_dim(80), of_class("ApertusForCausalLM")})},
+    {"AT009", 23, false, "qwen3-0.6b", "--device xpu", all({head_dim(80), of_class("GPTNeoXForCausalLM")})},
+    {"AT009", 23, true, "qwen3-0.6b", "--device xpu", turned("rope_parameters", "rope_type", "default")},
+    {"AT009", 23, true, "qwen3-0.6b", "--device xpu", turned("rope_parameters", "rope_type", "linear")},
+    {"AT009", 23, true, "qwen3-0.6b", "--device xpu", turned("rope_parameters", "rope_type", "dynamic")},
+    {"AT009", 23, true, "qwen3-0.6b", "--device xpu", turned("rope_parameters", "rope_type", "yarn")},
+    {"AT009", 23, true, "qwen3-0.6b", "--device xpu", turned("rope_parameters", "rope_type", "llama3")},
+    {"AT009", 23, false, "qwen3-0.6b", "--device xpu", turned("rope_parameters", "rope_type", "longrope")},
+    {"AT009", 23, true, "qwen3-0.6b", "--device xpu", turned("rope_scaling", "type", "linear")},
+    {"AT009", 23, false, "qwen3-0.6b", "--device xpu", turned("rope_scaling", "type", "longrope")},
+    {"AT009", 23, false, "qwen3-0.6b", "--device xpu", turned("rope_parameters", "partial_rotary_factor", 0.5)},
+    {"AT009", 23, false, "qwen3-0.6b", "--device xpu --rl-on-policy-target fsdp", head_dim(80)},
+    {"AT009", 22, true, "qwen3-0.6b", "--device xpu", all({head_dim(80), of_class("StableLmForCausalLM")})},
+    {"AT009", 22, false, "qwen3-0.6b", "--device xpu", all({head_dim(512), of_class("PhiForCausalLM")})},
     {"AT009", 23, false, "qwen3-0.6b", "--device cpu", head_dim(80)},
     {"KI015", 23, true, "qwen3-0.6b", "--device xpu", card(kMax1550)},
     {"KI015", 23, false, "bge-reranker-v2-m3", "--device xpu", card(kMax1550)},

@@ -482,7 +482,7 @@ std::optional<Finding> dense_layers_uneven(const LaunchFacts& f) {
 // The fused expert layer asserts the same of an expert's width.
 std::optional<Finding> experts_uneven(const LaunchFacts& f) {
   const Experts e = experts(f.model());
-  if (e.count == 0 || e.intermediate_size <= 0 || e.intermediate_size % f.moe_tp() == 0) return std::nullopt;
+  if (e.intermediate_size <= 0 || e.intermediate_size % f.moe_tp() == 0) return std::nullopt;  // none without experts
   return Finding{
       .message = fmt::format("an expert's width of {} does not divide by {} ranks", e.intermediate_size, f.moe_tp()),
       .remedies = {to_give("--tp-size", widths(f, [&](std::int64_t tp) {
