@@ -150,6 +150,8 @@ TEST(NeighbourReleases, RefuseDifferently) {
       // devices by GPU came with 0.5.13; before, the text is a device's name
       {12, "qwen3-8b", "{ib} '{x'", ""},
       {13, "qwen3-8b", "{ib} '{x'", "parse_ib_device_config"},
+      {12, "qwen3-8b", "{ib} no-such.json", ""},
+      {13, "qwen3-8b", "{ib} no-such.json", "parse_ib_device_config"},
       {12, "qwen3-8b", "{ib} ,", "_validate_ib_devices"},
       {13, "qwen3-8b", "{ib} ,", "_normalize_device_group"},
       {16, "qwen3-8b", "--tp 4 --dcp-size 2", "_handle_dcp_validation"},

@@ -272,6 +272,60 @@ TEST(LoadPublisher, PortsHaveToBeBindableAndFree) {
   EXPECT_EQ(refused("tcp://:::6000", kZmq), kRefused);
 }
 
+// What KVEventsConfig of 0.5.23, a pydantic model, takes for each of its keys.
+TEST(LoadPublisher, ReadsTheEventsAsTheirModelDoes) {
+  const auto taken = [](const std::string& pair) {
+    const std::string events = R"({"publisher": "zmq")" + (pair.empty() ? "" : ", " + pair) + "}";
+    StepRun run(kNew, resolved({{Field::load_publish_endpoint, "auto"}, {Field::kv_events_config, events}}));
+    run.run({check_load_publish_args});
+    return run.refused_by().empty();
+  };
+  for (const char* good : {R"("topic": "kv")", R"("replay_endpoint": null)", R"("replay_endpoint": "x")",
+                           R"("buffer_steps": "1")", R"("max_queue_size": true)", R"("hwm": "1.0")", R"("bind": null)",
+                           R"("bind": 1)", R"("format": "dynamo")", R"("format": "default")", R"("enable": 1)"}) {
+    EXPECT_TRUE(taken(good)) << good;
+  }
+  for (const char* bad :
+       {R"("topic": 1)", R"("topic": null)", R"("publisher": 1)", R"("endpoint": 5)", R"("replay_endpoint": 5)",
+        R"("buffer_steps": 1.5)", R"("max_queue_size": 1.5)", R"("hwm": 1.5)", R"("hwm": "1e3")", R"("bind": 2)",
+        R"("bind": "maybe")", R"("format": "x")", R"("format": null)"}) {
+    EXPECT_FALSE(taken(bad)) << bad;
+  }
+  for (const char* word : {"0", "off", "f", "false", "n", "no", "1", "on", "t", "true", "y", "yes", "OFF"}) {
+    EXPECT_TRUE(taken(std::string(R"("bind": ")") + word + '"')) << word;
+  }
+}
+
+TEST(LoadPublisher, PortsFollowThoseOfTheEvents) {
+  const auto fits = [](const char* endpoint, const char* events, int replicas = 1) {
+    StepRun run(kNew, resolved({{Field::load_publish_endpoint, endpoint},
+                                {Field::kv_events_config, events},
+                                {Field::dp_size, replicas}}));
+    run.run({check_load_publish_args});
+    return run.refused_by().empty();
+  };
+  constexpr auto kZmq = R"({"publisher": "zmq"})";  // at 5557
+  EXPECT_TRUE(fits("tcp://*:5558", kZmq));
+  EXPECT_FALSE(fits("tcp://*:5558", kZmq, 2));
+  EXPECT_TRUE(fits("tcp://*:5559", kZmq, 2));
+  EXPECT_TRUE(fits("tcp://*:5556", kZmq));
+  EXPECT_FALSE(fits("tcp://*:5556", kZmq, 2));
+  EXPECT_TRUE(fits("tcp://*:65535", kZmq));
+  EXPECT_FALSE(fits("tcp://*:65535", kZmq, 2));
+  EXPECT_FALSE(fits("tcp://host:6000", kZmq));
+  EXPECT_FALSE(fits("tcp://*:6000", R"({"publisher": "zmq", "endpoint": "ipc:///tmp/x"})"));
+  EXPECT_FALSE(fits("tcp://*:6000", R"({"publisher": "zmq", "replay_endpoint": "tcp://*:6000"})"));
+  EXPECT_TRUE(fits("tcp://*:6001", R"({"publisher": "zmq", "replay_endpoint": "tcp://*:6000"})"));
+  EXPECT_TRUE(fits("auto", R"({"publisher": "zmq", "endpoint": "tcp://*:65534"})"));
+  EXPECT_FALSE(fits("auto", R"({"publisher": "zmq", "endpoint": "tcp://*:65534"})", 2));
+  EXPECT_FALSE(
+      fits("auto", R"({"publisher": "zmq", "endpoint": "tcp://*:65534", "replay_endpoint": "tcp://*:65535"})"));
+  EXPECT_TRUE(fits("auto", R"({"publisher": "zmq", "endpoint": "tcp://0.0.0.0:6000"})"));
+  EXPECT_TRUE(fits("auto", R"({"publisher": "zmq", "endpoint": "tcp://[::]:6000"})"));
+  EXPECT_FALSE(fits("auto", R"({"publisher": "zmq", "endpoint": "tcp://*:0"})"));
+  EXPECT_FALSE(fits("auto", R"({"publisher": "zmq", "endpoint": ""})"));
+}
+
 TEST(HiSparse, NeedsATokenIndexerAndNoRadixCache) {
   ModelFacts indexed = mla_model();
   indexed.architectures = {"DeepseekV32ForCausalLM"};
