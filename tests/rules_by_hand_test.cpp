@@ -1452,6 +1452,11 @@ const Bound kBounds[] = {
      "--device xpu --tp-size 8 --attention-backend dsa --prefill-attention-backend triton", nothing},
     {"HY015", 11, true, "qwen3-8b", kPlain, with_window_layers({})},
     {"HY015", 23, false, "qwen3-8b", kPlain, with_window_layers({0})},
+    // a stage of the 36 layers, which before 0.5.21 counts the next one's first layer for its own
+    {"HY015", 23, true, "qwen3-8b", "--device xpu --pp-size 2", with_window_layers({0, 17})},
+    {"HY015", 23, false, "qwen3-8b", "--device xpu --pp-size 2", with_window_layers({0, 18})},
+    {"HY015", 21, true, "qwen3-8b", "--device xpu --pp-size 2", with_window_layers({18, 19})},
+    {"HY015", 20, false, "qwen3-8b", "--device xpu --pp-size 2", with_window_layers({18, 19})},
     {"HY015", 23, false, "qwen3-8b", kPlain,
      all({with_window_layers({}),
           [](Launch&, ModelFacts& m) { m.hf_config = m.hf_config.with("compress_ratios", Value::list({4})); }})},

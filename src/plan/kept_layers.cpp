@@ -255,6 +255,17 @@ StateSize state_of(const ModelFacts& m, std::int64_t ranks) {
   return {};
 }
 
+bool is_of_type(const ModelFacts& m, std::string_view type) {
+  return m.root("model_type") == Value(type) || m.text("model_type") == Value(type);
+}
+
+bool names_no_state(const LaunchView& view) {
+  const ModelFacts& m = view.model();
+  // Ling's hybrid without such a layer is sized like any other model; recorded of 0.5.23.
+  const bool may_lack = !view.before(23) && is_of_type(m, "bailing_hybrid");
+  return recurrent_state(m) != RecurrentState::kNone && kept_layers(view).state.empty() && !may_lack;
+}
+
 }  // namespace
 
 KeptLayers kept_layers(const LaunchView& view) {
@@ -303,22 +314,48 @@ std::vector<Stage> told_stages(const LaunchView& view) {
   return stages;
 }
 
+bool names_no_window(const LaunchView& view) {
+  const ModelFacts& m = view.model();
+  // DeepSeek-V4's layers stand in its own list.
+  return m.is_hybrid_swa && m.swa_layer_ids.empty() && m.root("compress_ratios").is_none();
+}
+
+std::optional<std::size_t> stage_without_window(const LaunchView& view) {
+  const std::vector<std::int64_t> window = kept_layers(view).window;
+  const std::vector<Stage> stages = told_stages(view);
+  if (window.empty() || stages.size() < 2 || !view.model().root("compress_ratios").is_none()) return std::nullopt;
+  const auto bare = std::ranges::find_if(stages, [&](const Stage& stage) { return stage.count(window) == 0; });
+  if (bare == stages.end()) return std::nullopt;
+  return static_cast<std::size_t>(bare - stages.begin());
+}
+
+bool pools_refuse_no_state(const LaunchView& view) {
+  if (!names_no_state(view)) return false;
+  // mamba2_cache_params of LFM2 and Zaya is None without such a layer; of other classes it is a state of no bytes,
+  // which alone has no share of the memory.
+  const bool none =
+      recurrent_state(view.model()) == RecurrentState::kShortConvolution || is_of_type(view.model(), "zaya");
+  const bool asked = view[Field::max_mamba_cache_size].is_int() || (!view.radix_cache() && view.running_requests());
+  return none || !asked;
+}
+
 std::string missing_layers(const LaunchView& view) {
   const ModelFacts& m = view.model();
-  if (m.is_hybrid_swa && m.swa_layer_ids.empty() && m.root("compress_ratios").is_none()) {
+  if (names_no_window(view)) {
     return "SGLang refuses this model: its class has sliding-window layers, and the configuration names none";
   }
-  // Ling's hybrid without such a layer is sized like any other model; recorded of 0.5.23.
-  const auto is_of = [&](std::string_view type) {
-    return m.root("model_type") == Value(type) || m.text("model_type") == Value(type);
-  };
-  const bool may_lack = !view.before(23) && is_of("bailing_hybrid");
-  if (recurrent_state(m) != RecurrentState::kNone && kept_layers(view).state.empty() && !may_lack) {
+  if (stage_without_window(view)) {
+    return "SGLang refuses these pipeline stages: its class has sliding-window layers, and one stage gets none";
+  }
+  if (pools_refuse_no_state(view)) {
     return "SGLang refuses this model: its class has layers with a recurrent state, and the configuration names none";
   }
+  if (names_no_state(view)) {
+    return "the pools of a hybrid without a layer that keeps a state are not counted";
+  }
   // nemotron_h.py reads mamba_n_groups, and asks for n_groups once it sizes the states.
-  const bool nemotron =
-      is_of("nemotron_h") || is_of("NemotronH_Nano_VL_V2") || is_of("NemotronH_Nano_Omni_Reasoning_V3");
+  const bool nemotron = is_of_type(m, "nemotron_h") || is_of_type(m, "NemotronH_Nano_VL_V2") ||
+                        is_of_type(m, "NemotronH_Nano_Omni_Reasoning_V3");
   if (nemotron && recurrent_state(m) == RecurrentState::kMamba2 && m.text("n_groups").is_none()) {
     return "SGLang fails over this model's states: its class asks for n_groups, and the configuration names none";
   }

@@ -3,7 +3,9 @@
 // Follows the configurations of srt/configs (full_attention_layer_ids, mamba2_cache_params) and get_pp_indices.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,12 @@ struct KeptLayers {
 };
 KeptLayers kept_layers(const LaunchView& view);
 
+// The class has layers with a window, and the configuration names none.
+bool names_no_window(const LaunchView& view);
+// The same of one pipeline stage: the first that has none.
+std::optional<std::size_t> stage_without_window(const LaunchView& view);
+// The class has layers with a recurrent state, the configuration names none, and the pools end over it.
+bool pools_refuse_no_state(const LaunchView& view);
 // Why SGLang's pools refuse the model; "" when they do not.
 std::string missing_layers(const LaunchView& view);
 

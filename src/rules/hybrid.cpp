@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "src/facts/kinds.h"
+#include "src/plan/kept_layers.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
 
@@ -137,11 +138,21 @@ std::optional<Finding> unplaced_attention(const LaunchFacts& f) {
 
 constexpr std::string_view kLinear = "sglang/srt/layers/attention/linear";
 
-// DeepSeek-V4's layers stand in its own list.
 std::optional<Finding> no_window_layers(const LaunchFacts& f) {
-  const ModelFacts& m = f.model();
-  if (!m.is_hybrid_swa || !m.swa_layer_ids.empty() || !m.root("compress_ratios").is_none()) return std::nullopt;
-  return Finding{.message = "the model's class has layers with a window, and its configuration names none"};
+  if (plan::names_no_window(f)) {
+    return Finding{.message = "the model's class has layers with a window, and its configuration names none"};
+  }
+  if (const auto stage = plan::stage_without_window(f)) {
+    return Finding{.message = fmt::format("stage {} of {} gets no layer with a window, which the model's class has",
+                                          *stage + 1, f.integer(Field::pp_size, 1)),
+                   .field = Field::pp_size};
+  }
+  return std::nullopt;
+}
+
+std::optional<Finding> no_state_layers(const LaunchFacts& f) {
+  if (!plan::pools_refuse_no_state(f)) return std::nullopt;
+  return Finding{.message = "the model's class has layers with a recurrent state, and its configuration names none"};
 }
 
 const Rule kRules[] = {
@@ -358,15 +369,40 @@ const Rule kRules[] = {
                     .since = v0_5(13)}}}},
     {.id = "HY015",
      .field = Field::model_path,
-     .summary = "a class of layers with and without a window, and a configuration that names none with one",
-     .why =
-         "AssertionError while the cache is built: it is shared out between two pools, and one of them would have no "
-         "layer.",
+     .summary = "a class of layers with and without a window, and a configuration or a pipeline stage that has none "
+                "with one",
+     .why = "AssertionError while the cache is built: each rank shares it out between two pools, and one of them would "
+            "have no layer.",
      .remedies = {give("--disable-hybrid-swa-memory")},
      .source = "sglang/srt/model_executor/pool_configurator.py",
      .check = no_window_layers,
+     .fires_on = {{{.model = "gpt-oss-20b",
+                    .args =
+                        "--device xpu --tp-size 2 --pp-size 2 --json-model-override-args '{\"num_hidden_layers\":2}'",
+                    .since = v0_5(21)}}},
      .quiet_on = {{{.model = "gpt-oss-20b", .args = "--device xpu --tp-size 2", .since = v0_5(20)},
                    {.model = "qwen3-8b", .args = "--device xpu"}}}},
+    {.id = "HY016",
+     .field = Field::model_path,
+     .summary = "a class of layers with a recurrent state, and a configuration that names none",
+     .why = "AssertionError while the pools are sized, of LFM2 and Zaya AttributeError: the states get a share of the "
+            "memory, whose number follows from the bytes of one, and there are none.",
+     .remedies = {words("a configuration that says which layers keep a state, as the model has it")},
+     .source = "sglang/srt/model_executor/model_runner_kv_cache_mixin.py: handle_max_mamba_cache; since 0.5.16 "
+               "sglang/srt/mem_cache/kv_cache_configurator.py: _handle_max_mamba_cache",
+     .check = no_state_layers,
+     .fires_on = {{{.model = "qwen3-next-80b-a3b",
+                    .args = "--device xpu --disable-radix-cache --tp-size 8 --json-model-override-args "
+                            "'{\"full_attention_interval\":1}'",
+                    .since = v0_5(13)},
+                   {.model = "lfm2-1.2b",
+                    .args = "--device xpu --disable-radix-cache --max-mamba-cache-size 8 --json-model-override-args "
+                            "'{\"num_hidden_layers\":1,\"layer_types\":[\"full_attention\"]}'"}}},
+     .quiet_on = {{{.model = "qwen3-next-80b-a3b",
+                    .args = "--device xpu --disable-radix-cache --tp-size 8 --max-mamba-cache-size 8 "
+                            "--json-model-override-args '{\"full_attention_interval\":1}'",
+                    .since = v0_5(13)},
+                   {.model = "lfm2-1.2b", .args = "--device xpu --disable-radix-cache"}}}},
 };
 
 }  // namespace

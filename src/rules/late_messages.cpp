@@ -266,6 +266,8 @@ constexpr LateMessage kTable[] = {
     {"compiled with cuda enabled", "", "", "kda_backend.py", {"HY006"}},
     {"not in full attention layers", "ValueError", "", "", {"HY013"}},
     {"must have at least one swa layer", "AssertionError", "", "", {"HY015"}},
+    {"", "AssertionError", "_handle_max_mamba_cache", "", {"HY016"}},
+    {"", "AttributeError", "_handle_max_mamba_cache", "", {"HY016"}},
     // Sampling, adapters, caches.
     {"invalid grammar backend", "ValueError", "", "", {"US003"}},
     {"name top_k_top_p_sampling_from_probs is", "NameError", "", "", {"SA001"}},
