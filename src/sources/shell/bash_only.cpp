@@ -43,6 +43,14 @@ bool expands_braces(std::string_view word) {
   return false;
 }
 
+// NAME=~/x, NAME=a:~
+bool has_value_of_tilde(std::string_view word) {
+  const auto equals = word.find('=');
+  if (equals == 0 || equals == std::string_view::npos || !shell_name_start(word[0])) return false;
+  return std::ranges::all_of(word.substr(0, equals), shell_name_char) &&
+         (word.substr(equals).starts_with("=~") || word.find(":~") != std::string_view::npos);
+}
+
 class Finder {
  public:
   Finder(const ShellText& script, int depth) : text_(script.text), script_(script), depth_(depth) {}
@@ -82,11 +90,14 @@ class Finder {
       if (arm.behind != CaseArm::Behind::kLeaves) found(";& or ;;&", node.begin);
       if (arm.body) visit(*arm.body);
     }
+    const bool kept = node.kind == Kind::kPipeline || node.kind == Kind::kFunction || !node.redirections.empty();
     functions_ += node.kind == Kind::kFunction ? 1 : 0;
+    kept_ += kept ? 1 : 0;
     for (const NodePtr& child : node.children) {
       if (child) visit(*child);
     }
     functions_ -= node.kind == Kind::kFunction ? 1 : 0;
+    kept_ -= kept ? 1 : 0;
   }
 
   void pipes(const Node& node) {
@@ -132,6 +143,9 @@ class Finder {
       plain += bare ? std::string(text_.substr(part.begin, part.end - part.begin)) : std::string(1, '\0');
     }
     if (expands_braces(plain)) found("{ … } that is expanded", one.begin);
+    if (plain.size() > 1 && plain[0] == '~' &&
+        std::string_view("+-0123456789").find(plain[1]) != std::string_view::npos)
+      found(plain.substr(0, 2), one.begin);
     parts(one.parts);
   }
 
@@ -185,6 +199,7 @@ class Finder {
       found(name, at);
     for (std::size_t i = 1; i < node.words.size(); ++i) {
       const std::string_view word = written(node.words[i]);
+      if (node.declared[i].name.empty() && has_value_of_tilde(word)) found("NAME=~ as an argument", at);
       const bool option = word.starts_with('-') && i == 1;
       if (name == "set" && word == "pipefail") found("set -o pipefail", at);
       if ((name == "[" || name == "test") && word == "==") found("[ … == … ]", at);
@@ -192,7 +207,8 @@ class Finder {
       if (option && is_one_of(name, {"local", "wait", "export"}) && word != "-p")
         found(std::string(name) + " " + std::string(word), at);
       if (option && name == "printf" && word == "-v") found("printf -v", at);
-      if (option && name == "echo" && word.find('e') != std::string_view::npos && depth_ > 0) found("echo -e", at);
+      const bool kept = depth_ > 0 || kept_ > 0 || !node.redirections.empty();
+      if (option && name == "echo" && word.find('e') != std::string_view::npos && kept) found("echo -e", at);
       if (option && name == "read" && word.find_first_not_of("-rp") != std::string_view::npos) found("read -a", at);
     }
   }
@@ -201,6 +217,7 @@ class Finder {
   const ShellText& script_;
   int depth_;
   int functions_ = 0;  // that what is looked at stands in
+  int kept_ = 0;       // nodes around it whose output goes elsewhere, or may
   std::optional<BashOnly> first_;
 };
 

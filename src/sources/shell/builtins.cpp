@@ -188,13 +188,13 @@ bool ShellEvaluator::add_items(ShellValue& list, const Assignment& a) {
     const bool subscripted = written.starts_with('[') && written.find("]=") != std::string_view::npos;
     if (!subscripted && keyed) return false;
     if (!subscripted) {
-      for (ShellWord& field : expand(item)) {
+      for (ShellWord& field : expand(item, true)) {
         list.open = list.open || (!field.unknowns.empty() && may_be_several(item));
         put_item(list, std::to_string(next++), std::move(field));
       }
       continue;
     }
-    const ShellWord field = expand_single(item);
+    const ShellWord field = expand_single(item, keyed ? std::string::npos : item.begin + written.find("]=") + 2);
     const auto close = field.text.find("]=");
     std::string key = close == std::string::npos ? std::string() : field.text.substr(1, close - 1);
     if (!keyed && !is_number(key)) key = subscript_of(a.name, key);
@@ -241,19 +241,10 @@ void ShellEvaluator::assign(const Assignment& written, bool exports, ShellComman
     spend(value.items.size());
     return remember(a.name, std::move(value), exports, command);
   }
-  ShellWord word = expanded != nullptr ? *expanded : expand_single(a.whole);
+  ShellWord word = expanded != nullptr ? *expanded : expand_single(a.whole, a.value_at);
   if (start_.given.contains(a.name) && a.subscript.empty() && goes_on_from(a)) state_.counted.insert(a.name);
   const auto equals = word.text.find('=');
   ShellText text = equals == std::string::npos ? ShellText{} : tail(word, equals + 1);
-  const std::string& script = text_.script->text;
-  const bool home = text.text.starts_with('~') && a.value_at < script.size() && script[a.value_at] == '~' &&
-                    (text.text.size() == 1 || text.text[1] == '/');
-  if (home) {
-    ShellText path = lookup("HOME").value_or(
-        unknown_text("the home directory is not known here; give it with --set HOME=VALUE", outer(a.value_at)));
-    append(path, tail(text, 1));
-    text = std::move(path);
-  }
   if (command != nullptr && command->words.empty()) command->assignments.push_back(std::move(word));
   if (!a.subscript.empty()) return set_item(a.name, a.subscript, std::move(text), a.appends, outer(a.whole.begin));
   if (a.appends && old != nullptr) {
@@ -313,7 +304,11 @@ void ShellEvaluator::make_local(const std::string& name, bool keeps_value) {
   locals_.back().emplace_back(name, it == state_.variables.end() ? std::nullopt : std::optional(it->second));
   if (it == state_.variables.end()) return;
   it->second.attribute.clear();
-  if (!keeps_value) it->second.value = nullptr;
+  if (keeps_value || !it->second.value) return;
+  it->second.value = nullptr;
+  if (for_sh_)
+    it->second.value = std::make_shared<const ShellValue>(ShellValue{
+        .text = unknown_text(fmt::format("whether local keeps the value of {} is another thing in each sh", name), 0)});
 }
 
 // declare NAME=VALUE
@@ -621,6 +616,10 @@ Status ShellEvaluator::source(const std::vector<ShellWord>& words) {
 std::optional<ShellText> ShellEvaluator::sourced_text(const std::vector<ShellWord>& words, std::string& path,
                                                       std::string& why) {
   std::string name = words[1].text;
+  if (for_sh_ && name.find('/') == std::string::npos && words[1].unknowns.empty()) {
+    why = "sh looks for a name without a folder in PATH alone";
+    return std::nullopt;
+  }
   while (name.starts_with("./")) name.erase(0, 2);
   if (const auto file = state_.files.find(name); file != state_.files.end()) return file->second;
   if (words.size() != 2) return std::nullopt;

@@ -1405,9 +1405,10 @@ Status ShellEvaluator::run_simple(const Node& node) {
     run_substitutions(node.words[i].parts);
     const bool nothing = is_test_word(node, i) && asks_for_nothing(node.words[i]);
     const NothingSet around(*this, is_test_word(node, i) && !nothing ? &node.words[i] : nullptr);
-    auto fields = nothing                         ? nothing_in(node.words[i])
-                  : node.declared[i].name.empty() ? expand(node.words[i])
-                                                  : std::vector{expand_single(node.words[i])};
+    auto fields = nothing ? nothing_in(node.words[i])
+                  : node.declared[i].name.empty()
+                      ? expand(node.words[i])
+                      : std::vector{expand_single(node.words[i], node.declared[i].value_at)};
     for (ShellWord& field : fields) {
       field.several = !field.unknowns.empty() && may_be_several(node.words[i]);
       if (field.several) sure = std::min(sure, from.empty() ? 0 : from.size() - 1);
@@ -1482,7 +1483,7 @@ void ShellEvaluator::expand_prefixes(const Node& node, ShellCommand& command) {
   for (const Assignment& a : node.assignments) {
     if (a.is_array) continue;
     run_substitutions(a.whole.parts);
-    command.assignments.push_back(expand_single(a.whole));
+    command.assignments.push_back(expand_single(a.whole, a.value_at));
     const auto own = state_.variables.find(a.name);
     if (own != state_.variables.end() && own->second.attribute == "readonly") end_of_sh(command.begin);
     if (node.assignments.size() > 1) set_for_now(a, command.assignments.back(), false, before);

@@ -218,8 +218,11 @@ class ShellEvaluator {
   // expand.cpp
   [[nodiscard]] static bool may_be_several(const Word& word);
   std::vector<ShellWord> expand_words(const std::vector<Word>& words);
-  std::vector<ShellWord> expand(const Word& word);
-  ShellWord expand_single(const Word& word);  // without splitting: an assignment, a case's subject
+  std::vector<ShellWord> expand(const Word& word, bool is_item = false);  // of a list
+  // Without splitting: an assignment, whose value begins at `value_at`, a case's subject.
+  ShellWord expand_single(const Word& word, std::size_t value_at = std::string::npos);
+  Parts with_homes(const Parts& parts, std::size_t value_at = std::string::npos);  // tildes.cpp
+  std::optional<Part> home_of(std::size_t begin, std::size_t end);
   void expand_part(const Part& part, WordMaker& out);
   void expand_parameter(const Part& part, WordMaker& out);  // parameter.cpp
   void take_default(const std::string& name, std::optional<std::string> value, std::size_t at,

@@ -374,9 +374,9 @@ std::optional<ShellText> ShellEvaluator::changed(const ShellText& value, const P
 
 // By a pattern that is plain text, and no sign in its place that later shells read as the match.
 std::optional<ShellText> ShellEvaluator::replaced(const ShellText& value, const Part& part) {
-  const ShellText pattern = expand_text(part.argument);
+  const ShellText pattern = expand_text(with_homes(part.argument));
   const auto written = pattern_of(part.argument, false);
-  const ShellText text = expand_text(part.replacement);
+  const ShellText text = expand_text(with_homes(part.replacement));
   // An unquoted sign of a pattern stands without a backslash in `written`.
   bool signs = !written || pattern.text.find('\\') != std::string::npos;
   for (std::size_t i = 0; !signs && i < written->size(); ++i) {
@@ -574,19 +574,19 @@ std::optional<std::int64_t> ShellEvaluator::computed(const ShellText& written, s
 
 // --- words ---
 
-// Where the home directory stands behind '=' in a word that reads as an assignment, which bash fills in; 0: nowhere.
-static std::size_t assigned_tilde(const std::vector<Part>& parts, std::string_view script) {
-  if (parts.empty() || parts[0].kind != Part::Kind::kText || parts[0].quoted) return 0;
+// Where the value begins in a word that reads as an assignment, in which bash fills in a home directory; none
+// elsewhere.
+static std::size_t value_in(const Parts& parts, std::string_view script) {
+  constexpr std::size_t kNone = std::string_view::npos;
+  if (parts.empty() || parts[0].kind != Part::Kind::kText || parts[0].quoted) return kNone;
   const std::string_view text = script.substr(parts[0].begin, parts[0].end - parts[0].begin);
-  const auto equals = text.find("=~");
-  if (equals == 0 || equals == std::string_view::npos || !shell_name_start(text[0])) return 0;
+  const auto equals = text.find('=');
+  if (equals == 0 || equals == kNone || !shell_name_start(text[0])) return kNone;
   const bool name = std::ranges::all_of(text.substr(0, equals), shell_name_char);
-  const std::size_t behind = equals + 2;
-  const bool home = behind == text.size() ? parts.size() == 1 : text[behind] == '/';
-  return name && home ? parts[0].begin + equals + 1 : 0;
+  return name ? parts[0].begin + equals + 1 : kNone;
 }
 
-std::vector<ShellWord> ShellEvaluator::expand(const Word& word) {
+std::vector<ShellWord> ShellEvaluator::expand(const Word& word, bool is_item) {
   const bool has_brace = std::any_of(word.parts.begin(), word.parts.end(), [&](const Part& p) {
     return p.kind == Part::Kind::kText && !p.quoted &&
            std::string_view(text_.script->text).substr(p.begin, p.end - p.begin).find('{') != std::string_view::npos;
@@ -595,33 +595,8 @@ std::vector<ShellWord> ShellEvaluator::expand(const Word& word) {
   const Taking taking(*this, true);
   for (const Parts& parts : has_brace ? braces(word.parts) : std::vector<Parts>{word.parts}) {
     WordMaker maker(outer(word.begin), word.end > word.begin ? outer(word.end - 1) + 1 : outer(word.begin));
-    std::size_t from = 0;
-    if (!parts.empty() && parts[0].kind == Part::Kind::kText && !parts[0].quoted && parts[0].begin < parts[0].end &&
-        text_.script->text[parts[0].begin] == '~') {
-      const bool alone = parts[0].end - parts[0].begin == 1 && parts.size() == 1;
-      const bool path = parts[0].end - parts[0].begin > 1 && text_.script->text[parts[0].begin + 1] == '/';
-      if (alone || path) {
-        Part rest = parts[0];
-        const Part home{
-            .kind = Part::Kind::kParameter, .quoted = true, .begin = rest.begin, .end = rest.begin + 1, .name = "HOME"};
-        expand_parameter(home, maker);
-        ++rest.begin;
-        expand_part(rest, maker);
-        from = 1;
-      }
-    }
-    if (const std::size_t tilde = from == 0 ? assigned_tilde(parts, text_.script->text) : 0; tilde > 0) {
-      Part front = parts[0];
-      Part rest = parts[0];
-      front.end = tilde;
-      rest.begin = tilde + 1;
-      expand_part(front, maker);
-      expand_parameter(
-          {.kind = Part::Kind::kParameter, .quoted = true, .begin = tilde, .end = tilde + 1, .name = "HOME"}, maker);
-      if (rest.begin < rest.end) expand_part(rest, maker);
-      from = 1;
-    }
-    for (std::size_t i = from; i < parts.size(); ++i) expand_part(parts[i], maker);
+    const std::size_t value_at = has_brace || is_item ? std::string::npos : value_in(parts, text_.script->text);
+    for (const Part& part : with_homes(parts, value_at)) expand_part(part, maker);
     maker.end_field();
     for (std::size_t i = 0; i < maker.fields.size(); ++i) {
       const auto pattern = maker.patterns.find(i);
@@ -651,11 +626,12 @@ std::vector<ShellWord> ShellEvaluator::expand_words(const std::vector<Word>& wor
   return out;
 }
 
-ShellWord ShellEvaluator::expand_single(const Word& word) {
+ShellWord ShellEvaluator::expand_single(const Word& word, std::size_t value_at) {
   WordMaker maker(outer(word.begin), word.end > word.begin ? outer(word.end - 1) + 1 : outer(word.begin));
   maker.single = true;
+  maker.assigned = value_at != std::string::npos;
   const Taking taking(*this, true);
-  for (const Part& part : word.parts) expand_part(part, maker);
+  for (const Part& part : with_homes(word.parts, value_at)) expand_part(part, maker);
   maker.open();
   maker.end_field();
   maker.fields.front().defaults = taken_;

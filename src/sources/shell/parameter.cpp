@@ -133,6 +133,12 @@ class ShellEvaluator::Parameter {
     return value == nullptr ? 0 : value->items.size();
   }
 
+  // What stands behind the operator. In quotes a tilde is itself.
+  [[nodiscard]] Parts argument() const {
+    if (part_.quoted || part_.argument.empty()) return part_.argument;
+    return shell_.with_homes(part_.argument, out_.assigned ? part_.argument.front().begin : std::string::npos);
+  }
+
   // What stands in where nothing sets it: as written, where it is more than names and text.
   void stand_in(const std::string& name, char op) {
     const std::size_t from = 2 + part_.name.size() + part_.op.size();
@@ -141,7 +147,7 @@ class ShellEvaluator::Parameter {
       return piece.kind == Part::Kind::kText || piece.kind == Part::Kind::kDecoded ||
              (piece.kind == Part::Kind::kParameter && piece.argument.empty());
     });
-    const ShellText made = plain ? shell_.expand_text(part_.argument) : ShellText{};
+    const ShellText made = plain ? shell_.expand_text(argument()) : ShellText{};
     const bool known = plain && made.unknowns.empty();
     shell_.take_default(name, known ? made.text : all_.substr(from, all_.size() - from - 1), origin_);
   }
@@ -374,7 +380,7 @@ class ShellEvaluator::Parameter {
   }
 
   void put_argument(char op) {
-    for (Part piece : part_.argument) {
+    for (Part piece : argument()) {
       piece.quoted = piece.quoted || part_.quoted;
       const bool splits = piece.kind == Part::Kind::kText && !piece.quoted && !out_.single;
       if (splits)  // as the value of a parameter is
@@ -383,7 +389,7 @@ class ShellEvaluator::Parameter {
         shell_.expand_part(piece, out_);
     }
     if (op != '=' || part_.argument.empty()) return;
-    ShellText text = shell_.expand_text(part_.argument);
+    ShellText text = shell_.expand_text(argument());
     add_defaults(text.defaults, shell_.taken_);
     shell_.remember(part_.name, {.text = std::move(text)}, false, nullptr);
   }

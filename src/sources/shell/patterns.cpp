@@ -57,7 +57,7 @@ constexpr std::size_t kExpressionSteps = 300;
 std::optional<std::string> ShellEvaluator::pattern_of(const Parts& parts, bool expression) {
   std::string out;
   bool in_brackets = false;
-  for (const Part& part : parts) {
+  for (const Part& part : expression ? parts : with_homes(parts)) {
     const ShellText piece = expand_text({part});
     if (!piece.unknowns.empty() || out.size() + piece.text.size() > limits::kPatternBytes) return std::nullopt;
     const bool backslash = part.kind == Part::Kind::kText && part.begin > 0 && part.end == part.begin + 1 &&

@@ -16,7 +16,8 @@ class ShellEvaluator::WordMaker {
  public:
   WordMaker(std::size_t begin, std::size_t end) : begin_(begin), end_(end) {}
 
-  bool single = false;  // no splitting, no patterns
+  bool single = false;    // no splitting, no patterns
+  bool assigned = false;  // the value of a variable
   std::vector<ShellWord> fields = {};
   // Fields that are patterns of files: as they stand, and with a backslash before every sign that is itself.
   struct Pattern {
