@@ -361,6 +361,38 @@ TEST(Limits, TextsThatAreHandedToMany) {
   expect_bounded("check --no-kernel " + dir.file("many/Dockerfile", stages(900)), words);
 }
 
+// What an instruction or a line does with all that those above it set.
+TEST(Limits, LinesThatEachLookThroughAllAbove) {
+  const TemporaryDirectory dir;
+  const std::string words = "this file needs more steps than are followed";
+  const std::string goal = fmt::format("serve:\n\t{} stray\n", kServe);
+  expect_bounded(
+      "check --no-kernel " +
+          dir.file("a/Makefile", many(25'000, [](int i) { return fmt::format("export A{} = x\n", i); }) + goal),
+      "error[US001]: nothing takes these arguments");
+  expect_bounded("check --no-kernel " +
+                     dir.file("b/Makefile",
+                              many(15'000, [](int i) { return fmt::format("A{0} != x\ninclude m{0}\n", i); }) + goal),
+                 words);
+  expect_bounded(
+      "check --no-kernel " +
+          dir.file("c/Makefile",
+                   "A0 := x\n" + many(9'000, [](int i) { return fmt::format("A{} := $(A{}) xxxxxxxx\n", i + 1, i); }) +
+                       goal),
+      words);
+  expect_bounded("check --no-kernel " +
+                     dir.file("Dockerfile", "FROM x\n" + many(60'000, [](int) { return std::string("WORKDIR a\n"); }) +
+                                                fmt::format("CMD {}\n", kServe)),
+                 "the folders of WORKDIR come to more than a path may have");
+  expect_bounded(
+      "check --no-kernel " +
+          dir.file("a.yaml",
+                   "on: push\njobs:\n  a:\n    runs-on: x\n    steps:\n" +
+                       many(2'900, [](int i) { return fmt::format("    - run: echo A{}=x >> $GITHUB_ENV\n", i); }) +
+                       fmt::format("    - run: {}\n", kServe)),
+      words);
+}
+
 // Comments are looked for in lines of any form.
 TEST(Limits, ALineOfSignsAndBlanks) {
   const TemporaryDirectory dir;

@@ -161,6 +161,11 @@ def manifests():
             "      volumeMounts: [{name: v, mountPath: *a}]\n", size=n(380_000)),
         "variables by aliases": "x: &a\n" + "".join(f"  A{i}: x\n" for i in range(500)) + "services:\n" + fill(
             lambda i: f"  s{i}:\n    image: x\n    environment: *a\n    command: {SERVE}\n", size=n(120_000)),
+        "jobs that extend": fill(lambda i: f"j{i}:\n  extends: [j{i - 1}, .t]\n", f".t: {{image: x}}\nj0:\n  script: ['{SERVE}']\n"),
+        "jobs and variables": "variables:\n" + fill(lambda i: f"  A{i}: x\n", size=n(500_000)) + fill(
+            lambda i: f"j{i}:\n  script: [x]\n", f"j:\n  script: ['{SERVE}']\n", size=n(490_000)),
+        "references": fill(lambda i: f"j{i}:\n  script:\n  - !reference [.t, script]\n", f".t:\n  script: ['{SERVE}']\n"),
+        "written variables": step + fill(lambda i: f"    - run: echo A{i}=x >> $GITHUB_ENV\n"),
         "variables of a workflow": step.replace("jobs:", "env:\n" + "".join(f"  A{i}: x\n" for i in range(500)) + "jobs:") + fill(
             f"    - run: {SERVE}\n", size=n(70_000)),
         "a script of many": "kind: ConfigMap\nmetadata: {name: c}\ndata:\n  a.sh: |\n" + fill("    # x\n", size=n(500_000)) + f"    {SERVE}\n" + fill(
@@ -260,6 +265,8 @@ def others():
             "ENV": fill(lambda i: f"ENV A{i}=$A{i - 1}\n", "FROM x\n", image), "ARG": fill(lambda i: f"ARG A{i}=x\n", "FROM x\n", image),
             "RUN": fill("RUN x\n", "FROM x\n", image), "FROM": fill(lambda i: f"FROM a{i} AS a{i + 1}\n", "", image),
             "stages that serve": fill(image), "continued": fill("RUN a \\\n", "FROM x\n", image), "COPY": fill("COPY a b\n", "FROM x\n", image),
+            "WORKDIR": fill("WORKDIR a\n", "FROM x\n", image), "RUN and stages": "FROM x AS s0\n" + fill("RUN x\n", size=n(500_000)) + fill(
+                lambda i: f"FROM s{i} AS s{i + 1}\n", "", image, size=n(480_000)),
             "COPY here": fill("COPY <<E a.sh\nx\nE\n", "FROM x\n", image), "words": fill("a ", "FROM x\nCMD ", "\n"), "list":
             fill('"a",', "FROM x\nCMD [", '"a"]\n'), "SHELL": fill('SHELL ["a"]\n', "FROM x\n", image), "one ENV":
             fill(lambda i: f"A{i}=x ", "FROM x\nENV ", "\n" + image), "comments": fill("# escape=`\n", "", image)},
@@ -272,9 +279,13 @@ def others():
             "foreach nested": "X = " + "$(foreach i,a b c d e f g h," * 30 + "$(i)" + ")" * 30 + "\n" + make, "call":
             fill("$(call F,a) ", "F = $(1)$(1)\nX = ", "\n" + make), "shell": fill("X := $(shell x)\n", "", make), "lines":
             fill("\tx\n", make), "tabs": fill("\t\t", make), "patsubst": fill("$(patsubst %a,%b,a aa) ", "X = ", "\n" + make), "include":
-            fill("include x.mk\n", "", make), "eval": fill("$(eval A = b)\n", "", make), "export": fill(lambda i: f"export A{i} = x\n", "", make)},
+            fill("include x.mk\n", "", make), "eval": fill("$(eval A = b)\n", "", make), "export": fill(lambda i: f"export A{i} = x\n", "", make),
+            "export to a launch that fails": fill(lambda i: f"export A{i} = x\n", "", make.replace("$(X)", "stray")),
+            "includes and variables": fill(lambda i: f"A{i} != x\ninclude m{i}\n", "", make),
+            "exports and recipes": fill(lambda i: f"export A{i} = x\n", size=n(120_000)) + fill(lambda i: f"r{i}:\n\t@echo x\n", "", make, size=n(120_000)),
+            "kept values": fill(lambda i: f"A{i} := $(A{i - 1}) x\n", "A0 := x\n", make)},
         "a.service": {
-            "Environment": fill(lambda i: f"Environment=A{i}=x\n", unit), "ExecStartPre": fill("ExecStartPre=/bin/x\n", unit), "ExecStart":
+            "Environment of a launch that fails": fill(lambda i: f"Environment=A{i}=x\n", unit.rstrip() + " stray\n"), "Environment": fill(lambda i: f"Environment=A{i}=x\n", unit), "ExecStartPre": fill("ExecStartPre=/bin/x\n", unit), "ExecStart":
             fill(f"ExecStart=/usr/bin/{SERVE}\n", "[Service]\nType=oneshot\n", size=n(60_000)), "words": unit.rstrip() + " " + fill("$A ") + "\n", "continued":
             unit.rstrip() + fill(" \\\n --port 1") + "\n", "specifiers": unit.rstrip() + " " + fill("%i ") + "\n", "sections":
             fill("[Service]\n", unit), "comments": fill("# x\n", unit), "EnvironmentFile": fill("EnvironmentFile=/x\n", unit)},
@@ -312,7 +323,7 @@ def others():
             "editor": '{"configurations":[' + fill(lambda i: f'{{"name":"{i}","args":[]}},') + "{}]}"},
         "cmdline": {"words": fill("a\0", "python\0-m\0sglang.launch_server\0"), "empty": "python\0-m\0sglang.launch_server" + "\0" * n(900_000)},
         "Procfile": {"lines": fill(f"a: {SERVE}\n", size=n(60_000)), "idle": fill("a: x\n")},
-        "supervisord.conf": {"programs": fill(lambda i: f"[program:{i}]\ncommand={SERVE}\n", size=n(70_000)), "idle": fill("[program:a]\ncommand=x\n")},
+        "supervisord.conf": {"sections": fill(lambda i: f"[program:{i}]\n", "", f"[program:z]\ncommand={SERVE}\n"), "programs": fill(lambda i: f"[program:{i}]\ncommand={SERVE}\n", size=n(70_000)), "idle": fill("[program:a]\ncommand=x\n")},
         "a.container": {"lines": fill("Environment=A=b\n", f"[Container]\nImage=x\nExec={SERVE}\n"), "Exec": fill(f"Exec={SERVE}\n", "[Container]\n")},
         "a.txt": {"letters": "a" * n(900_000), "NUL": "\0" * n(900_000), "bytes": bytes(random.Random(1).randrange(256) for _ in range(n(900_000))),
                   "newlines": "\n" * n(900_000), "words": fill("python -m sglang.launch_server "), "quotes": '"' * n(900_000)},

@@ -268,9 +268,12 @@ class Search {
 
   // Takes back every variable that the result does not need to be set or unset.
   State without_spare_variables(State s) {
-    std::set<std::string> names;
-    for (const Environment* env : {&std::as_const(s).env, &question_.env}) {
-      for (const auto& variable : *env) names.insert(variable.first);
+    std::set<std::string> names;  // that differ: of thousands that a launch may have, each is a copy of all
+    for (const auto& [env, other] : {std::pair(&std::as_const(s).env, &question_.env), {&question_.env, &s.env}}) {
+      for (const auto& [name, value] : *env) {
+        const auto there = other->find(name);
+        if (there == other->end() || there->second != value) names.insert(name);
+      }
     }
     for (const std::string& name : names) {
       State less = s;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <climits>
 #include <filesystem>
 #include <map>
 
@@ -690,7 +691,10 @@ Result<bool> take_instruction(const std::string& word, const ShellText& rest, co
     return keep_written(image, text, source);
   }
   if (word == "SHELL") image.other_shell = rest.text.find("/sh\"") == std::string::npos;
-  if (word == "WORKDIR") image.folder = image_path(image.folder, rest.text);
+  if (word == "WORKDIR") {
+    image.folder = image_path(image.folder, rest.text);
+    if (image.folder.size() >= PATH_MAX) return failure("the folders of WORKDIR come to more than a path may have");
+  }
   const bool later = word == "ONBUILD";
   if (word == "ENTRYPOINT" || word == "CMD" || later) {
     if (rest.text.find("sglang") != std::string::npos) build.starts.push_back({rest, build.count, build.stage, later});

@@ -14,6 +14,7 @@
 
 #include "src/base/glob_files.h"
 #include "src/base/limits.h"
+#include "src/sources/file_steps.h"
 
 namespace preflight::sources {
 namespace {
@@ -319,11 +320,14 @@ void MakeValues::set(const std::string& name, std::string_view how, const ShellT
     if (after.text.text.size() > limits::kMakeValueBytes) after = {too_long(at), true, overrides};
   } else if (how.find(':') != std::string_view::npos) {
     after = {expand(value), true, overrides};
+    if (!FileSteps::take_bytes(after.text.text.size())) after.text = too_long(at);
   }
   scopes_.back().insert_or_assign(name, std::move(after));
 }
 
 void MakeValues::doubt(const std::string& why) {
+  constexpr std::size_t kStepsOfAVariable = 8;
+  if (!FileSteps::take(kStepsOfAVariable * scopes_.front().size())) return;
   unread_ = why;
   for (auto& [name, variable] : scopes_.front()) {
     const std::size_t at = variable.text.origin.empty() ? 0 : variable.text.origin.front();

@@ -684,6 +684,8 @@ class Makefile {
       }
     }
     Values out;
+    constexpr std::size_t kCopies = 5;  // for a recipe, its shells and their commands
+    if (!followed(kCopies * names.size())) return out;
     for (const std::string& name : names) {
       if (is_shell_name(name) && values_.find(name) != nullptr) out[name] = values_.value(name, 0);
     }

@@ -80,7 +80,7 @@ void ManifestReader::note_templates(const YamlNode& node, int depth) {
 // The jobs that a job extends: a later one counts more.
 std::vector<const YamlNode*> ManifestReader::extended_jobs(const YamlNode& job, bool tells) {
   std::vector<const YamlNode*> out;
-  const YamlNode* extends = value_of(job, "extends");
+  const YamlNode* extends = key_of_job(job, "extends");
   if (extends == nullptr) return out;
   for (const ShellWord& word : tree_.words(*extends)) {
     if (const YamlNode* base = named(word.text); is_map(base)) {
@@ -116,20 +116,25 @@ const YamlNode* ManifestReader::inherited_part(const YamlNode& job, std::string_
 // Each job asks for keys at the top, of which there are as many as jobs.
 const YamlNode* ManifestReader::of_pipeline(std::string_view key) {
   if (tops_.empty()) {
-    for (const auto& [name, value] : pipeline_->pairs) {
-      if (is_scalar(name)) tops_.emplace(name->text, value);
+    for (const auto* pairs : {&pipeline_->pairs, &pipeline_->merged}) {
+      for (const auto& [name, value] : *pairs) {
+        if (is_scalar(name)) tops_.emplace(name->text, value);
+      }
     }
   }
   const auto found = tops_.find(key);
-  if (found != tops_.end()) return found->second;
-  return tops_.contains("<<") ? value_of(*pipeline_, key) : nullptr;
+  return found == tops_.end() ? nullptr : found->second;
+}
+
+const YamlNode* ManifestReader::key_of_job(const YamlNode& job, std::string_view key) {
+  return &job == pipeline_ ? of_pipeline(key) : value_of(job, key);
 }
 
 // Variables as they are written: the job's own win over those of what it extends.
 void ManifestReader::job_variables(const YamlNode& job, Values& written, int depth) {
   if (beyond(job, depth)) return;
   for (const YamlNode* base : extended_jobs(job)) job_variables(*base, written, depth + 1);
-  const YamlNode* own = value_of(job, "variables");
+  const YamlNode* own = key_of_job(job, "variables");
   if (!is_map(own)) return;
   for (const auto& [name, value] : pairs_of(*own)) {
     const YamlNode* described = is_map(value) ? value_of(*value, "value") : nullptr;
@@ -254,7 +259,7 @@ void ManifestReader::script_lines(const YamlNode& node, ShellText& out, int dept
     return;
   }
   const YamlNode* at = pipeline_;
-  for (const YamlNode* key : node.items) at = at != nullptr && is_scalar(key) ? value_of(*at, key->text) : nullptr;
+  for (const YamlNode* key : node.items) at = at != nullptr && is_scalar(key) ? key_of_job(*at, key->text) : nullptr;
   if (at != nullptr) return script_lines(*at, out, depth + 1);
   const std::size_t offset = tree_.offset(node);
   if (told_.insert(offset).second)
@@ -263,9 +268,11 @@ void ManifestReader::script_lines(const YamlNode& node, ShellText& out, int dept
 
 // before_script and script run in one shell, after_script in another one.
 void ManifestReader::gitlab_job(const YamlNode& job, Around around, const Values& row) {
+  constexpr std::size_t kCopies = 5;
   Values written;
   job_variables(*pipeline_, written, 0);
-  if (const YamlNode* workflow = value_of(*pipeline_, "workflow"); is_map(workflow))
+  if (!spend(kCopies * written.size())) return;
+  if (const YamlNode* workflow = of_pipeline("workflow"); is_map(workflow))
     rule_variables(value_of(*workflow, "rules"), "pipeline", written);
   job_variables(job, written, 0);
   rule_variables(job_part(job, "rules", 0), "job", written);

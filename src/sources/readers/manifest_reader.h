@@ -228,6 +228,7 @@ class ManifestReader {
   void name_all(const YamlNode& map);
   [[nodiscard]] const YamlNode* named(const std::string& name) const;
   const YamlNode* of_pipeline(std::string_view key);
+  const YamlNode* key_of_job(const YamlNode& job, std::string_view key);  // or of the pipeline
   const YamlNode* extended(const YamlNode& node);
   const YamlNode* in_other_file(const YamlNode& node, const YamlNode& extends);
   std::optional<LaunchUnknown> circle_among(const YamlNode& parts, std::string_view refuses);

@@ -220,7 +220,8 @@ void ManifestReader::written_variables(const YamlNode& step, Around& around) {
   std::size_t open = 0;
   for (auto at = script.text.find("GITHUB_ENV"); at != std::string::npos; at = script.text.find("GITHUB_ENV", at + 1))
     ++open;
-  if (open == 0) return;
+  constexpr std::size_t kCopies = 5;  // of all variables, while a shell is followed beside the one of the step itself
+  if (open == 0 || !spend(kCopies * env.size())) return;
   Values written;
   ShellStart start{.given = given_, .environment = env};
   start.on_command = [&](const ShellCommand& command, const Values&, const std::string& when) {

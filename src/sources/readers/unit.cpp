@@ -213,14 +213,15 @@ class IniFile {
   }
 
   void begin(std::string name) {
-    const auto known = std::ranges::find_if(sections_, [&](const Section& one) { return one.name == name; });
-    now_ = static_cast<std::size_t>(known - sections_.begin());
-    if (known == sections_.end()) sections_.push_back({std::move(name)});
+    const auto [known, is_new] = by_name_.try_emplace(name, sections_.size());
+    now_ = known->second;
+    if (is_new) sections_.push_back({std::move(name)});
   }
 
   std::string_view text_;
   LaunchFinder& finder_;
   std::vector<Section> sections_ = {};
+  std::map<std::string, std::size_t> by_name_ = {};
   std::size_t now_ = 0;         // among them
   ShellText* value_ = nullptr;  // that the next line may go on with
   std::size_t indent_ = 0;
