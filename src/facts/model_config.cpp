@@ -147,8 +147,6 @@ void derive_flags(ModelBuilder& b, bool multimodal) {
       b.hf != b.text || (transformers && (b.hf->has("vision_config") || b.hf->has("audio_config")));
   const bool dsv41_vision =
       b.hf->get("model_type") == Value("deepseek_v41") && ModelBuilder::need_int(b.hf, "vision_n_layers", kInit) > 0;
-  f.is_language_model_only =
-      b.since(v0_5(18)) && (b.request.language_model_only.truthy() || truthy(b.hf, "language_model_only"));
   const bool enabled = multimodal && !f.is_language_model_only;
   if (enabled) require_architectures(b, "<genexpr>");
   f.is_multimodal = enabled && (b.arch_trait(ArchTrait::kMultimodal) || has_subconfig || dsv41_vision);
@@ -227,7 +225,11 @@ void verify_dual_chunk_attention(const ModelBuilder& b) {
   }
 }
 
-Value rope_dict(const HfConfigPtr& config) { return config->get("rope_parameters"); }
+// "mrope_section" in rope_scaling: a class without rotary positions keeps whatever is false as it was given.
+bool names_mrope(const Value& rope) {
+  if (rope.is_bool() || rope.is_number()) raise(RF::kOther, "TypeError", "__init__", "rope_scaling is no object");
+  return rope.find("mrope_section") != nullptr;
+}
 
 void build(ModelBuilder& b) {
   ModelFacts& f = b.facts;
@@ -239,14 +241,14 @@ void build(ModelBuilder& b) {
     raise_without_architecture(b, "IndexError", "get_hf_text_config", "architectures in config.json is empty");
   }
   f.is_draft_model = b.request.is_draft;
-  const Value rope = rope_dict(b.text);
-  f.is_mrope = b.since(v0_5(16)) && rope.find("mrope_section") != nullptr;
+  f.is_language_model_only =
+      b.since(v0_5(18)) && (b.request.language_model_only.truthy() || truthy(b.hf, "language_model_only"));
+  f.is_mrope = b.since(v0_5(16)) && !f.is_language_model_only && names_mrope(b.text->get("rope_parameters"));
   read_generation_config(b);
   const bool multimodal = enable_multimodal(b);
   configure_draft_model(b);
   f.hf_quant_config = b.hf->get("quantization_config");
   derive_flags(b, multimodal);
-  f.is_mrope = f.is_mrope && !f.is_language_model_only;
   f.dtype = derive_dtype(b);
   derive_context_length(b);
   derive_model_shapes(b);
