@@ -2,6 +2,7 @@
 #include "src/report/pages_report.h"
 
 #include <algorithm>
+#include <map>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -102,11 +103,14 @@ std::string table_text(const PagesReport& report, const TextOptions& options, co
   std::string out = style.bold(fmt::format("{:<13}{:>5}  {:<8} {:<{}}{:>8}  {:<13}{}\n", "backend", "page", "verdict",
                                            "runs as", wide, "columns", "kernel", "why"));
   std::string above;
+  std::map<std::string, std::string> told;  // why, once: the row that tells it
   for (std::size_t i = 0; i < report.rows.size(); ++i) {
     const PageRow& r = report.rows[i];
-    const std::string why = why_of(r);  // told once where neighbours share it
+    const std::string why = why_of(r);
+    const auto [first, fresh] = told.try_emplace(why, fmt::format("as {} {}", r.backend, r.page));
     out += row_text(r, report.best == i, wide, style);
-    out += why_text(why == above && !why.empty() ? "as above" : printable(why), 52 + wide, options.width);
+    const bool again = !fresh && !why.empty();
+    out += why_text(!again ? printable(why) : why == above ? "as above" : first->second, 52 + wide, options.width);
     above = why;
   }
   if (std::ranges::any_of(report.rows, [](const PageRow& r) { return r.padded != r.columns; })) {
