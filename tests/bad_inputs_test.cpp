@@ -88,6 +88,11 @@ TEST(BadInputs, MoreSettingsThanAModelHasAreNone) {
   EXPECT_TRUE(absurd(R"({"text_config": {"head_dim": 0, "kv_lora_rank": 0}})"));
   EXPECT_TRUE(absurd(R"({"text_config": {"head_dim": 0}})"));
   EXPECT_TRUE(absurd(R"({"head_dim": -1, "kv_lora_rank": 512})"));
+  const auto pattern = [](std::size_t letters) {
+    return fmt::format(R"({{"hybrid_override_pattern": "{}"}})", std::string(letters, 'M'));
+  };
+  EXPECT_FALSE(absurd(pattern(65'536)));
+  EXPECT_TRUE(absurd(pattern(65'537)));
   EXPECT_FALSE(absurd(object(512)));
   EXPECT_TRUE(absurd(object(513)));
   EXPECT_FALSE(absurd(R"({"text_config": )" + object(512) + "}"));

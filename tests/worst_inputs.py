@@ -361,6 +361,7 @@ def models():
     config("id2label", {"id2label": {str(i): f"LABEL_{i}" for i in range(n(30_000))}})
     config("eos", {"eos_token_id": list(range(n(65_000)))})
     config("list by layer", {"num_hidden_layers": 1024, "num_key_value_heads": [8] * 1024, "mlp_only_layers": list(range(1024))})
+    config("pattern", {"architectures": ["NemotronHForCausalLM"], "model_type": "nemotron_h", "hybrid_override_pattern": "M*-" * n(300_000)})
     config("gibberish", text="\\" * n(900_000))
     config("vision", {"architectures": ["Qwen2_5_VLForConditionalGeneration"], "model_type": "qwen2_5_vl", "vision_config":
            {"depth": 1024, "fullatt_block_indexes": list(range(n(60_000)))}})

@@ -138,6 +138,11 @@ bool is_long_list(std::string_view key, const Value& value, bool quantization) {
   return value.as_list().size() > (key == "architectures" ? limits::kArchitectures : limits::kModelItems);
 }
 
+// A letter a layer: "M*-M*-".
+bool is_long_pattern(std::string_view key, const Value& value) {
+  return value.is_string() && key.ends_with("_pattern") && value.as_string().size() > limits::kModelItems;
+}
+
 // What an object of a configuration is: a configuration itself, what tells of the quantisation, which goes by the names
 // of modules, or something else, as labels by their numbers.
 enum class Part { kConfig, kQuantization, kOther };
@@ -161,6 +166,9 @@ std::optional<std::string> absurd_in(const Value& part, bool of_text, Part kind)
     }
     if (is_long_list(key, value, kind == Part::kQuantization)) {
       return fmt::format("{} has {} entries: no model has that", key, value.as_list().size());
+    }
+    if (is_long_pattern(key, value)) {
+      return fmt::format("{} has {} letters: no model has that", key, value.as_string().size());
     }
     const Range* range = range_of(key, value, of_text);
     if (range != nullptr && !fits(value, *range) && !is_unrotated(key, value, part)) {
