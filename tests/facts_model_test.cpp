@@ -256,7 +256,14 @@ TEST(ModelFacts, RefuseWhatPythonCannotRead) {
       {R"({"model_type":"bert","architectures":["BertModel"],"rope_parameters":5})", kNew,
        "StrictDataclassClassValidationError parse"},
       {R"({"model_type":"bert","architectures":["BertModel"],"rope_parameters":"yarn"})", kNew, "AttributeError parse"},
+      {R"({"model_type":"bert","architectures":["BertModel"],"rope_parameters":5})", v0_5(22),
+       "StrictDataclassClassValidationError parse"},
       {R"({"model_type":"bert","architectures":["BertModel"],"rope_parameters":5})", v0_5(21), "AttributeError parse"},
+      // layers of one kind that are not turned
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"num_hidden_layers":1,"layer_types":["full_attention"],"rope_parameters":{"full_attention":null}})",
+       v0_5(22), ""},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"num_hidden_layers":1,"layer_types":["full_attention"],"rope_parameters":{"full_attention":null}})",
+       v0_5(21), ""},
       // the old name of rotary parameters sets the new one, where the class does not take it up itself
       {R"({"model_type":"cohere_compass_text","architectures":["X"],"rope_scaling":5})", kNew,
        "StrictDataclassFieldValidationError parse"},
@@ -326,6 +333,22 @@ TEST(ModelFacts, RefuseWhatPythonCannotRead) {
        ""},
   };
   for (const auto& row : rows) EXPECT_EQ(refusal_of(outcome_of(row.config, row.release)), row.refusal) << row.config;
+}
+
+// Zaya's class has its own share of a head before the parameters are standardised: transformers 5.12.1, up to 0.5.21,
+// puts it in the place of the parameters' own, 5.19.0 leaves them alone.
+TEST(ModelFacts, AShareOfAHeadStandsInTheRotaryParameters) {
+  constexpr std::string_view kZaya = R"({"model_type":"zaya","architectures":["ZayaForCausalLM"],
+    "rope_parameters":{"rope_type":"default","rope_theta":10000.0,"partial_rotary_factor":0.3},
+    "partial_rotary_factor":0.75})";
+  for (const auto& [patch, share] : {std::pair{21, 0.75}, std::pair{22, 0.3}}) {
+    const auto facts = facts_of(outcome_of(kZaya, testing::newest_of(patch)));
+    ASSERT_TRUE(facts) << patch;
+    const Value rope = facts->text("rope_parameters");
+    const Value* part = rope.find("partial_rotary_factor");
+    ASSERT_NE(part, nullptr) << patch;
+    EXPECT_EQ(*part, Value(share)) << patch;
+  }
 }
 
 // A class of transformers that stumbles over a missing key: 0.5.11, where it was recorded, warns and looks for its own.
