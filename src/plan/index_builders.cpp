@@ -1,5 +1,7 @@
 // Plans what prepares attention's inputs and merges its outputs: page tables and token indices as the decode backend
 // builds them, local (chunked) attention, merge of partial results.
+#include <string>
+
 #include <fmt/format.h>
 
 #include "src/plan/planners.h"
@@ -9,6 +11,19 @@ namespace {
 
 std::string pages_text(const DecodeShape& shape) {
   return fmt::format("decode backend {}, page size {}", shape.decode_backend, shape.page_size);
+}
+
+// Why no kernel attends to a chunk; empty where one does.
+std::string why_no_local_decode(const PlanContext& context, std::int64_t chunk) {
+  const DecodeShape& shape = context.shape;
+  if (!context.model.is_generation) return std::string(kNoDecodeStep);
+  if (shape.decode_backend != "intel_xpu") {
+    return fmt::format("decode backend {} attends to the whole sequence, not to the chunk", shape.decode_backend);
+  }
+  if (chunk % shape.page_size != 0) {
+    return fmt::format("a chunk of {} tokens is no whole number of pages of {}", chunk, shape.page_size);
+  }
+  return {};
 }
 
 }  // namespace
@@ -49,20 +64,9 @@ void plan_local_attention(const PlanContext& context, Plan& plan) {
   const ModelFacts& model = context.model;
   const DecodeShape& shape = context.shape;
   if (!model.is_local_attention_model || model.is_mla()) return;
-  if (!model.is_generation) {
-    plan.skipped.push_back({"local_decode", std::string(kNoDecodeStep)});
-    return;
-  }
-  if (shape.decode_backend != "intel_xpu") {
-    plan.skipped.push_back({"local_decode", fmt::format("decode backend {} attends to the whole sequence, not to the "
-                                                        "chunk",
-                                                        shape.decode_backend)});
-    return;
-  }
   const std::int64_t chunk = model.attention_chunk_size.value_or(kDefaultChunk);
-  if (chunk % shape.page_size != 0) {
-    plan.skipped.push_back({"local_decode", fmt::format("a chunk of {} tokens is no whole number of pages of {}", chunk,
-                                                        shape.page_size)});
+  if (std::string why = why_no_local_decode(context, chunk); !why.empty()) {
+    plan.skipped.push_back({"local_decode", std::move(why)});
     return;
   }
   KernelCase c = paged_case(context);

@@ -4,8 +4,10 @@
 // --mm-enable-dp-encoder. Sizes follow
 // srt/models/{qwen2_5_vl,qwen3_vl,glm4v,internvl,siglip,gemma4_vision,clip,pixtral,…}.py.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <initializer_list>
+#include <optional>
 #include <string_view>
 
 #include "src/facts/has_class.h"
@@ -170,24 +172,27 @@ VisionWeights internvl(const ModelFacts& m, const Value& vision) {
           .over_all = mlp};
 }
 
+// Of the classes that hear: their towers are described in a part of their own.
+std::optional<VisionWeights> hearing_weights(const ModelFacts& model) {
+  struct Hearing {
+    std::string_view architecture;  // how its name begins
+    const char* part;
+    VisionWeights (*weights)(const ModelFacts&, const Value&);
+  };
+  constexpr std::array kHearing = {
+      Hearing{"VoxtralFor", "audio_config", voxtral}, Hearing{"Qwen2Audio", "audio_config", qwen2_audio},
+      Hearing{"GlmAsr", "audio_config", glm_asr}, Hearing{"Qwen3OmniMoe", "thinker_config", qwen3_omni}};
+  for (const Hearing& row : kHearing) {
+    const Value part = model.root(row.part);
+    if (part.is_dict() && architecture_starts_with(model, {row.architecture})) return row.weights(model, part);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 VisionWeights vision_weights(const ModelFacts& model) {
-  if (const Value audio = model.root("audio_config");
-      audio.is_dict() && architecture_starts_with(model, {"VoxtralFor"})) {
-    return voxtral(model, audio);
-  }
-  if (const Value audio = model.root("audio_config");
-      audio.is_dict() && architecture_starts_with(model, {"Qwen2Audio"})) {
-    return qwen2_audio(model, audio);
-  }
-  if (const Value audio = model.root("audio_config"); audio.is_dict() && architecture_starts_with(model, {"GlmAsr"})) {
-    return glm_asr(model, audio);
-  }
-  if (const Value thinker = model.root("thinker_config");
-      thinker.is_dict() && architecture_starts_with(model, {"Qwen3OmniMoe"})) {
-    return qwen3_omni(model, thinker);
-  }
+  if (const auto heard = hearing_weights(model)) return *heard;
   const Value vision = model.root("vision_config");
   // Gemma builds its tower also where images are switched off.
   if (!vision.is_dict() || (!model.is_multimodal && !architecture_starts_with(model, {"Gemma3", "Gemma4"}))) return {};
