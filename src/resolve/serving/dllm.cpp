@@ -123,7 +123,7 @@ void disable_cache_extensions(Resolution& r) {
 }
 
 void disable_other_features(Resolution& r) {
-  // Releases before 0.5.19 ask the opposite question: they warn without pipeline parallelism and keep it with it.
+  // Releases before 0.5.15 ask the opposite question: they warn without pipeline parallelism and keep it with it.
   const bool pipelined = r.integer(Field::pp_size) > 1;
   if (pipelined == r.since(v0_5(15))) turn_off(r, Field::pp_size, 1, "pipeline parallelism");
   if (r.on(Field::enable_lora)) turn_off(r, Field::enable_lora, false, "LoRA");
