@@ -987,6 +987,10 @@ const Bound kBounds[] = {
     {"AT009", 23, false, "qwen3-0.6b", "--device xpu --rl-on-policy-target fsdp", head_dim(80)},
     {"AT009", 22, true, "qwen3-0.6b", "--device xpu", all({head_dim(80), of_class("StableLmForCausalLM")})},
     {"AT009", 22, false, "qwen3-0.6b", "--device xpu", all({head_dim(512), of_class("PhiForCausalLM")})},
+    {"AT009", 22, false, "qwen3-0.6b", "--device xpu", all({head_dim(0), of_class("PhiForCausalLM")})},
+    {"AT009", 22, true, "qwen3-0.6b", "--device xpu", all({head_dim(1), of_class("PhiForCausalLM")})},
+    {"AT009", 23, false, "qwen3-0.6b", "--device xpu", head_dim(0)},
+    {"AT009", 23, true, "qwen3-0.6b", "--device xpu", head_dim(1)},
     {"AT009", 23, false, "qwen3-0.6b", "--device cpu", head_dim(80)},
     {"KI015", 23, true, "qwen3-0.6b", "--device xpu", card(kMax1550)},
     {"KI015", 23, false, "bge-reranker-v2-m3", "--device xpu", card(kMax1550)},
@@ -1709,6 +1713,28 @@ TEST(RulesByHand, BeginAtTheirBounds) {
   for (const Bound& b : kBounds) {
     EXPECT_EQ(fires({b.rule, b.release, 0, b.model, b.args, b.edit, b.kernel}, b.release), b.told)
         << b.rule << " in line " << &b - kBounds;
+  }
+}
+
+// The release that a finding names does without it, and no nearer one does that has no other error.
+TEST(RulesByHand, NameTheNearestReleaseThatIsSilent) {
+  for (const Bound& b : kBounds) {
+    if (!b.told) continue;
+    const Row row{b.rule, b.release, 0, b.model, b.args, b.edit, b.kernel};
+    const auto told = diagnostics(row, testing::newest_of(b.release));
+    const auto at = std::ranges::find(told, b.rule, &Diagnostic::rule);
+    if (at == told.end()) continue;
+    const auto has_error = [&](int patch) {
+      return std::ranges::any_of(diagnostics(row, patch),
+                                 [](const Diagnostic& d) { return d.severity == Severity::kError; });
+    };
+    constexpr std::string_view kNamed = "SGLang 0.5.";
+    for (auto start = at->fix.find(kNamed); start != std::string::npos; start = at->fix.find(kNamed, start + 1)) {
+      const int named = std::stoi(at->fix.substr(start + kNamed.size()));
+      const int nearer = named > b.release ? named - 1 : named + 1;
+      EXPECT_FALSE(fires(row, named)) << b.rule << " in line " << &b - kBounds << ": " << at->fix;
+      EXPECT_TRUE(fires(row, nearer) || has_error(nearer)) << b.rule << " in line " << &b - kBounds << ": " << at->fix;
+    }
   }
 }
 
