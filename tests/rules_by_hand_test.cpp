@@ -1921,6 +1921,31 @@ TEST(RulesByHand, SayWhatTheReleaseHas) {
   }
 }
 
+// Two ranks fewer and one more, 64 at most, and the fewest groups of attention's own, in the words of the release.
+TEST(RulesByHand, WidthsThatFitAreNamedFromTheNearestOn) {
+  struct Widths {
+    int release;
+    int ranks;
+    int heads;
+    const char* fix;
+  };
+  for (const Widths& w :
+       {Widths{21, 3, 32, "--tp-size 2, 1 or 4, or --dp-size 3 --enable-dp-attention"},
+        Widths{22, 3, 32, "--tp-size 2, 1 or 4, or --attn-dp-size 3"},
+        Widths{23, 12, 32, "--tp-size 8, 4 or 16, or --attn-dp-size 3"},
+        Widths{23, 6, 20, "--tp-size 5, 4 or 10, or --attn-dp-size 3"},
+        Widths{23, 2, 1, "--tp-size 1, or --attn-dp-size 2"}, Widths{23, 64, 1, "--tp-size 1, or --attn-dp-size 64"},
+        Widths{23, 65, 1, "--tp-size 1"}, Widths{23, 66, 64, "--tp-size 64 or 32, or --attn-dp-size 33"},
+        Widths{23, 67, 64, "--tp-size 64 or 32"}, Widths{23, 67, 65, "--tp-size 13 or 5"},
+        Widths{23, 62, 64, "--tp-size 32, 16 or 64, or --attn-dp-size 31"}}) {
+    const Edit edit = all({field(Field::tp_size, w.ranks), heads(w.heads, w.heads)});
+    const auto told = diagnostics({"PL003", w.release, 0, "qwen3-8b", "--device xpu", edit}, w.release);
+    const auto at = std::ranges::find(told, "PL003", &Diagnostic::rule);
+    ASSERT_NE(at, told.end()) << w.ranks << " ranks, " << w.heads << " heads";
+    EXPECT_EQ(at->fix, w.fix) << w.ranks << " ranks, " << w.heads << " heads";
+  }
+}
+
 // The older names of sharing prompts out are carried over to a new one, which nobody typed.
 TEST(RulesByHand, SharedPromptsAreCalledAsTheyWereTyped) {
   const auto told = [](int patch, const std::string& options) {
