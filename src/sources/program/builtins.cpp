@@ -540,6 +540,19 @@ std::optional<Val> Follower::builtin(const std::string& name, Arguments& a) {
   return std::nullopt;
 }
 
+// str.lower(x), list.append(x, y): a method by its class, which is handed the value.
+std::optional<Val> Follower::method_of_type(const std::string& name, Arguments& a) {
+  if (a.values.empty()) return std::nullopt;
+  const Val self = a.values[0];
+  const bool of_text = name.starts_with("str.") && self.is(Kind::kText);
+  const bool of_list = name.starts_with("list.") && self.is(Kind::kList) && !is_iterator(self) && !is_view(self);
+  const bool of_dict = name.starts_with("dict.") && self.is(Kind::kDict) && self.object != environ_;
+  if (!of_text && !of_list && !of_dict) return std::nullopt;
+  a.values.erase(a.values.begin());
+  if (of_text) return text_method(name.substr(4), self, a);
+  return of_list ? list_method(name.substr(5), self, a) : dict_method(name.substr(5), self, a);
+}
+
 Val Follower::call_native(const std::string& name, const Object& callee, Arguments& a) {
   const auto unclear = [&] {
     Val unclear_callee;
@@ -572,11 +585,7 @@ Val Follower::call_native(const std::string& name, const Object& callee, Argumen
     if (auto out = workers(name, callee, a)) return *out;
     return unclear();
   }
-  if (name.starts_with("str.") && !a.values.empty() && a.values[0].is(Kind::kText)) {  // str.lower(x)
-    const Val self = a.values[0];
-    a.values.erase(a.values.begin());
-    return text_method(name.substr(4), self, a);
-  }
+  if (auto out = method_of_type(name, a)) return *out;
   if (auto out = start(name, a)) return *out;
   if (auto out = server_args_call(name, callee, a)) return *out;
   if (auto out = start_sh(name, callee, a)) return *out;

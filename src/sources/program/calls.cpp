@@ -25,6 +25,13 @@ constexpr std::array<std::string_view, 13> kStarting = {"run",        "run_alway
                                                         "local",      "exec",         "exec_command", "spawn", "system",
                                                         "check_call", "check_output", "Popen"};
 
+// Whether a function of Python's own modules only makes something of what it is given.
+bool only_makes(std::string_view name) {
+  constexpr auto kModules = std::to_array<std::string_view>(
+      {"functools.", "itertools.", "operator.", "collections.", "copy.", "typing.", "list.", "dict.", "str.", "json."});
+  return std::ranges::any_of(kModules, [&](std::string_view module) { return name.starts_with(module); });
+}
+
 constexpr std::size_t kFileSteps = 200;  // to look for a file
 
 // One more while it lives.
@@ -646,15 +653,19 @@ Val Follower::call_unknown(const Val& callee, Arguments& a) {
   if (callee.is(Kind::kUnknown) && callee.object != nullptr)  // a method that nothing is known of
     handed_over({.kind = Kind::kInstance, .object = callee.object}, name, a.at);
   const bool reads = callee.is(Kind::kNative) && callee.object->name.starts_with("sglang.");
+  const bool makes = callee.is(Kind::kNative) && only_makes(callee.object->name);
   const auto each = [&](const Val& v) {
     if (reads && made_args(v) != nullptr) return;  // SGLang's own functions leave them
-    if (!names_server(v)) return handed_over(v, name, a.at);
+    if (makes || !names_server(v)) return handed_over(v, name, a.at);
     Arguments words = a;
     words.values = {with_others(v, a, name)};
     words.keys.clear();
     if (const Val* env = a.key("env")) words.keys.emplace_back("env", *env);
     used_.insert(v.object);
+    conditions_.push_back(fmt::format("where {} starts it", name));
     start_words(words.values[0], words);
+    conditions_.pop_back();
+    if (!starts) handed_over(v, name, a.at);  // or changes it
   };
   if (started_in_container(a, name)) return out;
   for (const Val& v : a.values) each(v);

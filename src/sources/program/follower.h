@@ -298,6 +298,7 @@ class Follower {
   std::optional<Val> with_keywords_unread(const std::string& name, const Arguments& a);
   Val split_as_shell(const Arguments& a);
   Val range(const Arguments& a);
+  std::optional<Val> method_of_type(const std::string& name, Arguments& a);
   Val text_method(const std::string& name, const Val& self, Arguments& a);
   std::optional<Val> text_pieces(const std::string& name, const Val& self, Arguments& a);
   std::optional<Val> text_changed(const std::string& name, const Val& self, Arguments& a);

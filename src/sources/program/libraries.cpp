@@ -758,9 +758,10 @@ std::optional<Val> Follower::path_call(const std::string& name, Arguments& a) {
 std::optional<Val> Follower::environment_call(const std::string& name, Arguments& a) {
   if (name == "os.getenv" && !a.values.empty() && a.values[0].known_text())
     return dict_method("get", {.kind = Kind::kDict, .object = environ_}, a);
-  if (name != "os.putenv" || a.values.size() != 2) return std::nullopt;
-  // Programs that are started without env= get it; os.environ does not show it.
-  set_entry(environ_, a.values[0], unknown("os.putenv sets it, which os.environ does not show", a.at), a.at);
+  const bool sets = name == "os.putenv" && a.values.size() == 2;
+  if (!sets && (name != "os.unsetenv" || a.values.size() != 1)) return std::nullopt;
+  // Programs that are started without env= see it; os.environ does not.
+  set_entry(environ_, a.values[0], unknown(name + " changes it, which os.environ does not show", a.at), a.at);
   return none();
 }
 
