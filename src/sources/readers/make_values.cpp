@@ -269,16 +269,6 @@ const MakeVariable* MakeValues::find(const std::string& name) const {
   return nullptr;
 }
 
-std::vector<MakeScope> MakeValues::hide_inner() {
-  std::vector<MakeScope> inner(std::make_move_iterator(scopes_.begin() + 1), std::make_move_iterator(scopes_.end()));
-  scopes_.resize(1);
-  return inner;
-}
-
-void MakeValues::show(std::vector<MakeScope> inner) {
-  scopes_.insert(scopes_.end(), std::make_move_iterator(inner.begin()), std::make_move_iterator(inner.end()));
-}
-
 std::vector<std::string> MakeValues::names() const {
   std::set<std::string> all;
   for (const MakeScope& scope : scopes_) {
@@ -289,6 +279,10 @@ std::vector<std::string> MakeValues::names() const {
 
 void MakeValues::set_text(const std::string& name, const ShellText& value) {
   scopes_.back().insert_or_assign(name, MakeVariable{value, true});
+}
+
+void MakeValues::command(const std::string& name, const ShellText& value) {
+  scopes_.front().insert_or_assign(name, MakeVariable{value, true, true});
 }
 
 void MakeValues::set(const std::string& name, std::string_view how, const ShellText& value, std::size_t at,

@@ -43,14 +43,12 @@ class MakeValues {
   // NAME = VALUE with one of =, :=, ::=, :::=, ?=, += and !=, in the innermost scope.
   void set(const std::string& name, std::string_view how, const ShellText& value, std::size_t at, bool overrides);
   void set_text(const std::string& name, const ShellText& value);  // as it is
+  void command(const std::string& name, const ShellText& value);   // as `make NAME=VALUE` does
   void erase(const std::string& name) { scopes_.back().erase(name); }
 
   // Variables of one target or one call, until they are taken away again.
   void enter() { scopes_.emplace_back(); }
   void leave() { scopes_.pop_back(); }
-  // All but the Makefile's own, until they are shown again.
-  [[nodiscard]] std::vector<MakeScope> hide_inner();
-  void show(std::vector<MakeScope> inner);
   [[nodiscard]] std::size_t depth() const { return scopes_.size(); }
   [[nodiscard]] std::vector<std::string> names() const;
   // What was set before a file that nobody reads may be set otherwise there, and what is not set may be set.

@@ -58,6 +58,12 @@ struct Assignment {
   bool is_private = false;
 };
 
+// What a make is started with by another one.
+struct Handed {
+  Values environment = {};  // which `?=` leaves, and `=` does not
+  Values commanded = {};    // behind its name: only `override` sets them otherwise
+};
+
 struct TargetVariable {
   std::string target;
   Assignment assignment;
@@ -194,7 +200,7 @@ class Makefile {
     index();
     for (const auto& [target, stem] : goals()) {
       asked_ = target;
-      if (auto ran = goal(target, stem, {}, 0); !ran) return ran;
+      if (auto ran = goal(target, stem, 0); !ran) return ran;
       if (error_) return tl::make_unexpected(*error_);
     }
     return true;
@@ -483,6 +489,7 @@ class Makefile {
 
   bool special(const std::vector<std::string>& names) {
     if (names == std::vector<std::string>{".ONESHELL"}) return one_shell_ = true;
+    if (names == std::vector<std::string>{".POSIX"}) return posix_ = true;
     if (std::ranges::find(names, ".IGNORE") != names.end()) ignores_ = true;
     return names == std::vector<std::string>{".EXPORT_ALL_VARIABLES"} && (exports_all_ = true);
   }
@@ -569,17 +576,11 @@ class Makefile {
 
   // ---- recipes
 
-  using Settings = std::vector<std::pair<std::string, ShellText>>;  // of `make NAME=VALUE goal`
-
-  Result<bool> goal(const std::string& target, const std::string& stem, const Settings& settings, int depth) {
+  Result<bool> goal(const std::string& target, const std::string& stem, int depth) {
     const std::vector<const Rule*> with_recipe = recipes_of(target);
     const std::size_t before = values_.depth();
     values_.enter();
-    for (const auto& [name, value] : settings) {
-      const MakeVariable* const own = values_.find(name);
-      if (own == nullptr || !own->overrides) values_.set_text(name, value);
-    }
-    const std::set<std::string> exports = set_variables(target, settings);
+    const std::set<std::string> exports = set_variables(target);
     Result<bool> done = true;
     for (const Rule* const rule : with_recipe) {
       set_automatic(*rule, target, stem);
@@ -612,12 +613,10 @@ class Makefile {
   }
 
   // The target's own variables and those of the goals that lead to it; the names that are exported for it.
-  std::set<std::string> set_variables(const std::string& target, const Settings& settings) {
+  std::set<std::string> set_variables(const std::string& target) {
     std::set<std::string> exports;
     const std::set<std::string> parents = ancestors(target);
-    const auto is_set = [&](const std::string& name) {
-      return std::ranges::any_of(settings, [&](const auto& s) { return s.first == name; });
-    };
+    const auto is_set = [&](const std::string& name) { return handed_.commanded.contains(name); };
     (void)followed(target_variables_.size());
     for (const TargetVariable& variable : target_variables_) {
       const std::string name = values_.expand(variable.assignment.name).text;
@@ -633,7 +632,7 @@ class Makefile {
       const Assignment& found = variable.assignment;
       const std::string name = values_.expand(found.name).text;
       if (found.exported) exports.insert(name);
-      if (is_set(name)) continue;
+      if (is_set(name) && !found.overrides) continue;
       if (variable.conditional)
         values_.set_text(name, unknown_text(depends(name), place_of(found.name)));
       else
@@ -775,8 +774,8 @@ class Makefile {
   }
 
   Result<bool> run_line(const ShellText& line, const RunContext& context, int depth) {
-    if (line.text.starts_with("make ") && line.unknowns.empty() && depth < limits::kMakeCalls)
-      return make_again(line, depth);
+    if (calls_make(line.text) && line.unknowns.empty() && depth < limits::kMakeCalls)
+      return make_again(line, context, depth);
     const bool runs_script = line.text.find(".sh") != std::string::npos;
     const bool matters = line.text.find("sglang") != std::string::npos || runs_script || !line.unknowns.empty();
     if (!matters) return true;
@@ -789,9 +788,21 @@ class Makefile {
     return finder_.script(line, inside);
   }
 
+  // make …, NAME=VALUE make …
+  static bool calls_make(std::string_view line) {
+    const std::size_t at = line.starts_with("make ") ? 0 : line.find(" make ");
+    if (at == std::string_view::npos) return false;
+    const std::vector<std::string> front = make_words(line.substr(0, at));
+    return std::ranges::all_of(front, [](const std::string& word) {
+      const auto equals = word.find('=');
+      return equals != std::string::npos && is_shell_name(word.substr(0, equals));
+    });
+  }
+
   // .SHELLFLAGS = -euo pipefail -c
   void take_shell_flags(RunContext& inside) {
     const MakeVariable* const flags = values_.find(".SHELLFLAGS");
+    if (flags == nullptr && posix_) inside.options.emplace_back("-e");
     if (flags == nullptr) return;
     const ShellText words = values_.expand(flags->text);
     for (std::string& word : make_words(words.text)) {
@@ -802,34 +813,69 @@ class Makefile {
       inside.unknown.push_back({words.unknowns.front().message, words.unknowns.front().offset, {}});
   }
 
-  // `make NAME=VALUE goal` of this file: that goal with other values.
-  Result<bool> make_again(const ShellText& line, int depth) {
-    Settings settings;
+  // `NAME=VALUE make NAME=VALUE goal` of this file: another make, which reads it anew with other values.
+  Result<bool> make_again(const ShellText& line, const RunContext& context, int depth) {
+    Handed handed = handed_;
+    const Values own = environment({});
     std::vector<std::string> wanted;
+    bool called = false;
+    const bool several = line.text.find_first_of(";&|") != std::string::npos;
+    for (const auto& [name, value] : context.env) {
+      if (!own.contains(name)) handed.environment[name] = value;
+    }
     for (const ShellWord& one : plain_words(line)) {
       const std::string& word = one.text;
       const auto equals = word.find('=');
-      if (equals != std::string::npos && is_shell_name(word.substr(0, equals))) {
-        const std::string value = word.substr(equals + 1);
-        if (value.find_first_of("$`") != std::string::npos) {
-          settings.emplace_back(word.substr(0, equals),
-                                unknown_text(fmt::format("{} is filled in by the shell", word), place_of(line)));
-          continue;
-        }
-        settings.emplace_back(word.substr(0, equals),
-                              ShellText{value, std::vector<std::size_t>(value.size(), place_of(line)), {}});
+      if (!called && word == "make") {
+        called = true;
+      } else if (names_another_file(word)) {
+        return true;
+      } else if (equals != std::string::npos && is_shell_name(word.substr(0, equals))) {
+        Values& into = called ? handed.commanded : handed.environment;
+        into[word.substr(0, equals)] = handed_value(one, equals + 1, several, place_of(line));
       } else if (has_recipe(word)) {
         wanted.push_back(word);
       }
     }
-    if (settings.empty()) return true;  // a goal as any other
-    // Another make: it knows the file's variables and those that it is given.
-    std::vector<MakeScope> outer = values_.hide_inner();
+    const bool differs = !handed.environment.empty() || !handed.commanded.empty();
+    if (!differs || wanted.empty() || !followed(source_.text.size())) return true;  // a goal as any other
+    Makefile inner(source_, finder_, asks_);
+    return inner.run_for(wanted, handed, *this, context.when, depth + 1);
+  }
+
+  static bool names_another_file(std::string_view word) {
+    constexpr auto kOptions = std::to_array<std::string_view>({"-C", "-f", "--directory", "--file", "--makefile"});
+    return std::ranges::any_of(kOptions, [&](std::string_view option) { return word.starts_with(option); });
+  }
+
+  // Of NAME=VALUE in a line of a recipe that calls make.
+  static ShellText handed_value(const ShellWord& word, std::size_t from, bool several, std::size_t at) {
+    const std::string value = word.text.substr(from);
+    if (several || value.find_first_of("$`") != std::string::npos)
+      return unknown_text(fmt::format("{} is filled in by the shell", word.text), at);
+    return ShellText{value, std::vector<std::size_t>(value.size(), at), {}};
+  }
+
+  // What `outer` calls make for.
+  Result<bool> run_for(const std::vector<std::string>& wanted, const Handed& handed, Makefile& outer,
+                       const std::string& when, int depth) {
+    handed_ = handed;
+    for (const auto& [name, value] : handed.environment) values_.set_text(name, value);
+    for (const auto& [name, value] : handed.commanded) values_.command(name, value);
+    for (const Values* const all : {&handed.environment, &handed.commanded}) {
+      for (const auto& [name, value] : *all) exported_.insert(name);
+    }
+    read(without_carriage_returns(piece(source_.text, 0, source_.text.size())));
+    index();
+    asked_ = outer.asked_;
+    work_ = outer.work_;
+    if (!when.empty()) ends_ = when;
     Result<bool> done = true;
     for (const std::string& name : wanted) {
-      if (done) done = goal(name, "", settings, depth + 1);
+      if (done && !error_) done = goal(name, "", depth);
     }
-    values_.show(std::move(outer));
+    outer.work_ = work_;
+    if (error_) return tl::make_unexpected(*error_);
     return done;
   }
 
@@ -852,6 +898,7 @@ class Makefile {
   std::size_t current_ = kNone;
   std::vector<TargetVariable> target_variables_;
   std::set<std::string> exported_;
+  Handed handed_;  // of the make that calls this one
   std::set<std::string> hidden_;
   std::map<std::string, std::vector<const Rule*>> by_target_;
   std::vector<const Rule*> patterns_;
@@ -861,6 +908,7 @@ class Makefile {
   std::string asked_;  // the goal that is followed
   bool exports_all_ = false;
   bool one_shell_ = false;
+  bool posix_ = false;
   bool ignores_ = false;                 // .IGNORE
   std::map<std::string, bool> failing_;  // goals, and whether they are known to fail
   char prefix_ = '\t';
