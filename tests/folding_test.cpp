@@ -39,6 +39,13 @@ TEST(Folding, BreaksBetweenWords) {
             "averyveryverylongwordthatfitsnowhere\n  yes");
 }
 
+// What starts a line with blanks in front of it, or none, is an order to the CI that shows the log.
+TEST(Folding, BeginsNoLineWithAnOrder) {
+  EXPECT_EQ(report::folded("  fix: one two three ::error::four\n", 24), "  fix: one two three ::error::four\n");
+  EXPECT_EQ(report::folded("  fix: one two three ##[error]four five\n", 24),
+            "  fix: one two three ##[error]four\n    five\n");
+}
+
 TEST(Folding, KeepsExcerptsAndCommandsUsable) {
   const std::string excerpt = "    | --model-path some/model --page-size 32 and more\n";
   EXPECT_EQ(report::folded(excerpt, 30), excerpt);

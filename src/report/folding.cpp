@@ -51,6 +51,9 @@ std::vector<std::string_view> words_of(std::string_view line, bool command) {
   return out;
 }
 
+// At the beginning of a line, blanks or none in front of it, an order to the CI that shows the log.
+bool is_order(std::string_view word) { return word.starts_with("::") || word.starts_with("##"); }
+
 std::string folded_line(std::string_view line, std::size_t width, std::size_t hanging) {
   const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
   const bool command = is_command(line);
@@ -60,7 +63,7 @@ std::string folded_line(std::string_view line, std::size_t width, std::size_t ha
   bool is_first = true;  // of its line
   for (const std::string_view word : words_of(line.substr(indent), command)) {
     const std::size_t columns = columns_of(word);
-    if (!is_first && column + 1 + columns > room) {
+    if (!is_first && column + 1 + columns > room && !is_order(word)) {
       out.erase(out.find_last_not_of(' ') + 1);
       out += command ? " \\\n" : "\n";
       column = std::min(hanging, width / 2);
