@@ -104,6 +104,14 @@ constexpr ChangeReason kReasons[] = {
      Field::kv_cache_dtype,
      "DeepSeek V4's own choice of cache is fp8_e4m3."},
 
+    {{"muse_spark_overrides"},
+     Field::mm_enable_dp_encoder,
+     "Where attention is data parallel, Muse Spark's encoder is, too."},
+    {{"handle_expert_pack"}, Field::disable_cuda_graph, "Packed experts are served without graphs, to be right."},
+    {{"handle_expert_pack"},
+     Field::disable_shared_experts_fusion,
+     "Packed experts are served without fused shared ones, to be right."},
+
     {{"llama4_overrides", kHandler},
      Field::attention_backend,
      "SGLang's default for Llama 4 on an Intel GPU.",

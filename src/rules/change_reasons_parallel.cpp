@@ -77,6 +77,13 @@ constexpr ChangeReason kReasons[] = {
      Field::dsa_prefill_cp_mode,
      "Options of prefill context parallelism are carried over between their old and new names."},
 
+    {{"resolve_cp_tp_group_sharing"},
+     Field::enable_cp_tp_group_sharing,
+     "With --enable-prefill-cp this model's prompts are shared out over the group of tensor parallelism."},
+    {{"resolve_cp_tp_group_sharing"},
+     Field::cuda_graph_config,
+     "While the group of tensor parallelism shares prompts out, this model's prefill graphs are off."},
+
     {{"handle_dwdp"}, Field::attn_dp_size, kDwdp},
     {{"handle_dwdp"},
      Field::dp_size,

@@ -32,6 +32,7 @@ constexpr std::string_view kTokenizer = "handle_tokenizer_batching";
 constexpr std::string_view kLoad = "handle_load_format";
 constexpr std::string_view kPd = "handle_pd_disaggregation";
 constexpr std::string_view kDllm = "handle_dllm_inference";
+constexpr std::string_view kWatermark = "What --watermark-config says counts, whatever the option says.";
 constexpr std::string_view kLora = "check_lora_server_args";
 constexpr std::string_view kOther = "handle_other_validations";
 constexpr std::string_view kDelayer = "handle_prefill_delayer_env_compat";
@@ -187,6 +188,9 @@ constexpr ChangeReason kReasons[] = {
     {{"handle_encoder_disaggregation"},
      Field::encoder_transfer_backend,
      "auto is zmq_to_tokenizer for Kimi K3 on several ranks, else zmq_to_scheduler."},
+
+    {{"handle_watermark_config"}, Field::watermark_key, kWatermark},
+    {{"handle_watermark_config"}, Field::watermark_context_window, kWatermark},
 
     {{"dllm_overlap_disable", kDllm},
      Field::disable_overlap_schedule,

@@ -34,6 +34,7 @@ constexpr std::string_view kEagle = "handle_eagle_family";
 constexpr std::string_view kDflash = "handle_dflash";
 constexpr std::string_view kDspark = "handle_dspark";
 constexpr std::string_view kNgram = "handle_ngram";
+constexpr std::string_view kUno = "handle_uno";
 constexpr std::string_view kFrozen = "handle_frozen_kv_mtp";
 constexpr std::string_view kAdaptive = "init_adaptive_speculative_params";
 constexpr StepNames kDisableAdaptive = {"maybe_disable_adaptive", "handle_speculative_decoding"};
@@ -48,6 +49,9 @@ constexpr std::string_view kOneBlock = "The draft proposes a whole block at once
 constexpr std::string_view kOwnDraft = "The checkpoint holds the draft layers, so the model drafts with itself.";
 constexpr std::string_view kAdaptiveSizes =
     "Adaptive speculation starts from its own table: one branch, steps + 1 tokens.";
+constexpr std::string_view kUnoChain = "UNO drafts one step of one branch unless a tree is asked for.";
+constexpr std::string_view kUnoAdapter =
+    "UNO drafts with an adapter of its own, which is loaded strictly and not beside the model's work.";
 constexpr std::string_view kNoMixedChunk = "This algorithm does not work with mixed chunked prefill.";
 
 constexpr ChangeReason kReasons[] = {
@@ -64,6 +68,9 @@ constexpr ChangeReason kReasons[] = {
      Field::speculative_algorithm,
      "Beside --enable-return-aux-hidden-states the algorithm only names which hidden states are returned; nothing "
      "drafts."},
+    {{"handle_aux_hidden_state_capture"},
+     Field::aux_hidden_state_capture,
+     "--speculative-algorithm names the layers whose hidden states --enable-return-aux-hidden-states returns."},
     {{kCommon}, Field::speculative_draft_model_revision, "No revision of the draft was given: main."},
     {{kCommon}, Field::speculative_draft_window_size, "A window is a whole number of tokens."},
     {{kCommon},
@@ -127,6 +134,12 @@ constexpr ChangeReason kReasons[] = {
      "0.5.19)."},
     {{kDspark}, Field::speculative_draft_model_path, kOwnDraft},
     {{kDspark}, Field::speculative_draft_model_revision, kOwnDraft},
+
+    {{kUno}, Field::speculative_num_draft_tokens, "UNO verifies as many tokens as it is told."},
+    {{kUno}, Field::speculative_num_steps, kUnoChain},
+    {{kUno}, Field::speculative_eagle_topk, kUnoChain},
+    {{kUno}, Field::enable_lora_overlap_loading, kUnoAdapter},
+    {{kUno}, Field::lora_strict_loading, kUnoAdapter},
 
     {{kNgram},
      Field::speculative_eagle_topk,
