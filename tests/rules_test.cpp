@@ -171,6 +171,41 @@ TEST(RuleTable, RulesAreSilentOutsideTheirReleases) {
   }
 }
 
+// The releases that a text names, as "SGLang 0.5.20".
+std::vector<Release> releases_named(const std::string& text) {
+  std::vector<Release> named;
+  static const std::regex kName(R"(SGLang (0\.5\.\d+(?:\.post\d+)?))");
+  for (std::sregex_iterator at(text.begin(), text.end(), kName), end; at != end; ++at) {
+    if (const auto release = parse_release(at->str(1))) named.push_back(*release);
+  }
+  return named;
+}
+
+// The release that a finding names does without it; the next one on the way back has it still, or another error.
+TEST(RuleTable, ReleasesThatFindingsNameAreTheNearest) {
+  const auto releases = supported_releases();
+  for (const Rule& r : all_rules()) {
+    for (const RuleExample& e : r.fires_on) {
+      const auto told_in = std::find_if(releases.rbegin(), releases.rend(), [&](const Release& release) {
+        return r.holds_in(release) && release >= e.since && release < e.until;
+      });
+      if (e.model.empty() || told_in == releases.rend()) continue;
+      const CheckResult told = check(launch_of(*told_in, e));
+      const Diagnostic* d = finding_of(told, r.id);
+      if (d == nullptr) continue;
+      for (const Release& named : releases_named(d->fix)) {
+        EXPECT_EQ(finding_of(check(launch_of(named, e)), r.id), nullptr) << r.id << " fires in " << named.text();
+        const auto at = std::find(releases.begin(), releases.end(), named);
+        ASSERT_NE(at, releases.end()) << r.id << " names " << named.text();
+        const CheckResult nearer = check(launch_of(named > *told_in ? *(at - 1) : *(at + 1), e));
+        const bool has_error = std::any_of(nearer.diagnostics.begin(), nearer.diagnostics.end(),
+                                           [](const Diagnostic& o) { return o.severity == Severity::kError; });
+        EXPECT_TRUE(has_error || finding_of(nearer, r.id) != nullptr) << r.id << " names " << named.text();
+      }
+    }
+  }
+}
+
 TEST(RuleTable, ThePageOfRulesIsUpToDate) {
   const std::string path = testing::source_directory() + "/docs/rules.md";
   if (std::getenv("UPDATE_GOLDEN") != nullptr) {
