@@ -58,6 +58,15 @@ RecurrentState of_bailing(const ModelFacts& m, RecurrentState state) {
   return m.root("use_kda").truthy() || m.text("use_kda").truthy() ? RecurrentState::kKimiDelta : state;
 }
 
+// Under any of the names that its class takes for such a layer; with none of them it is a model like any other.
+RecurrentState with_lightning_layer(const ModelFacts& m, RecurrentState state) {
+  const Value mixers = m.root("mixer_types");
+  const bool any = mixers.is_list() && std::ranges::any_of(mixers.as_list(), [](const Value& v) {
+                     return v.is_string() && v.as_string().starts_with("lightning");
+                   });
+  return any ? state : RecurrentState::kNone;
+}
+
 RecurrentState unless_draft(const ModelFacts& m, RecurrentState state) {
   return m.is_draft_model ? RecurrentState::kNone : state;
 }
@@ -79,7 +88,7 @@ constexpr StateRow kStates[] = {
     {"mamba", Place::kRoot, RecurrentState::kOnlyState},
     {"mamba2", Place::kRoot, RecurrentState::kOnlyState},
     {"falcon_mamba", Place::kRoot, RecurrentState::kOnlyState},
-    {"minicpm_sala", Place::kRoot, RecurrentState::kLightning},
+    {"minicpm_sala", Place::kRoot, RecurrentState::kLightning, with_lightning_layer},
     {"bailing_hybrid", Place::kEither, RecurrentState::kLightning, of_bailing},
     {"kimi_linear", Place::kEither, RecurrentState::kKimiDelta},
     {"glm5_next", Place::kRoot, RecurrentState::kKimiDelta, unless_draft},

@@ -115,6 +115,17 @@ std::int64_t counted_layers(const ModelFacts& m) {
   return std::max(m.num_hidden_layers, m.num_attention_layers);
 }
 
+// MiniCPM-SALA repeats a list that is shorter than the model, and has several names for each of its two kinds.
+KeptLayers mixed_layers(const ModelFacts& m, const Value::List& mixers) {
+  KeptLayers kept;
+  for (std::int64_t i = 0; i < m.num_hidden_layers && !mixers.empty(); ++i) {
+    const Value& mixer = mixers[static_cast<std::size_t>(i) % mixers.size()];
+    const bool lightning = mixer.is_string() && mixer.as_string().starts_with("lightning");
+    (lightning ? kept.state : kept.full).push_back(i);
+  }
+  return kept;
+}
+
 KeptLayers with_state(const ModelFacts& m, RecurrentState state) {
   const Value types = m.text("layer_types");
   switch (state) {
@@ -139,9 +150,7 @@ KeptLayers with_state(const ModelFacts& m, RecurrentState state) {
     case RecurrentState::kShortConvolution:
       return {named(types, {"full_attention"}), {}, named(types, {"conv"})};
     case RecurrentState::kLightning:
-      if (const Value mixers = m.text("mixer_types"); mixers.is_list()) {
-        return {named(mixers, {"minicpm4"}), {}, named(mixers, {"lightning-attn", "lightning"})};
-      }
+      if (const Value mixers = m.text("mixer_types"); mixers.is_list()) return mixed_layers(m, mixers.as_list());
       return by_group(m.num_hidden_layers, m.text("layer_group_size"), 1);
     case RecurrentState::kOnlyState:
       return {{}, {}, all_layers(m.num_hidden_layers)};
