@@ -131,7 +131,8 @@ std::optional<Finding> triton_package(const LaunchFacts& f) {
 std::optional<Finding> unplaced_attention(const LaunchFacts& f) {
   const Value kind = f.model().text("model_type");
   const auto is = [&](std::string_view name) { return kind == Value(std::string(name)); };
-  if (!is("qwen3_next") && !is("qwen3_5_text") && !is("qwen3_5_moe_text")) return std::nullopt;
+  const bool qwen4 = is("qwen4_exp_text") && f.since(23);  // beside layer_types
+  if (!is("qwen3_next") && !is("qwen3_5_text") && !is("qwen3_5_moe_text") && !qwen4) return std::nullopt;
   if (!is_gdn(f.model()) || f.model().text("full_attention_interval").is_number()) return std::nullopt;
   return Finding{.message = "the configuration has no full_attention_interval, by which SGLang places the layers"};
 }
@@ -352,13 +353,12 @@ const Rule kRules[] = {
                    {.model = "qwen3.5-9b", .args = "--device xpu --disable-radix-cache"}}}},
     {.id = "HY014",
      .field = Field::model_path,
-     .summary = "Qwen3-Next or Qwen3.5 without full_attention_interval",
-     .why =
-         "AttributeError while the model is built (TypeError for a null): SGLang's class of this configuration reads "
-         "that key alone. A checkpoint that transformers saved again has layer_types in its place.",
+     .summary = "Qwen3-Next, Qwen3.5 or Qwen4 without full_attention_interval",
+     .why = "AttributeError while the model is built (TypeError for a null): SGLang reads that key, of Qwen4 beside "
+            "layer_types from 0.5.23 on. A checkpoint that transformers saved again has layer_types in its place.",
      .remedies = {words("full_attention_interval in the text part of config.json, as the model has it that it was made "
                         "of (4 for Qwen3-Next and Qwen3.5)")},
-     .source = "sglang/srt/configs/qwen3_next.py: layers_block_type",
+     .source = "sglang/srt/configs/qwen3_next.py: layers_block_type; srt/models/qwen3_5.py",
      .check = unplaced_attention,
      .fires_on = {{{.model = "qwen3-next-80b-a3b",
                     .args = "--device xpu --disable-radix-cache --tp-size 8 --json-model-override-args "

@@ -413,14 +413,37 @@ std::optional<Finding> encoder_of_transformers(const LaunchFacts& f) {
                  .field = f.prefill_field()};
 }
 
+// Where a key stands: the configuration itself, its text part, the part of its tower.
+enum class Part { kRoot, kText, kTower };
+Value part_of(const ModelFacts& m, Part part, std::string_view key) {
+  if (part == Part::kText) return m.text(key);
+  if (part == Part::kRoot) return m.root(key);
+  const Value tower = m.root("vision_config");
+  const Value* value = tower.find(key);
+  return value == nullptr ? Value() : *value;
+}
+
+// Layers of experts behind the dense ones, whose number some configurations leave out.
+bool has_layers_of_experts(const LaunchFacts& f) {
+  const Value dense = f.model().text("first_k_dense_replace");
+  return dense.is_none() || (dense.is_int() && dense.as_int() < f.model().num_hidden_layers);
+}
+bool routes_experts(const LaunchFacts& f) {
+  return !f.model().root("n_routed_experts").is_none() && has_layers_of_experts(f);
+}
+bool builds_a_tower(const LaunchFacts& f) { return !f.model().is_language_model_only; }
+bool describes_a_tower(const LaunchFacts& f) { return f.model().root("vision_config").is_dict() && builds_a_tower(f); }
+
 // What SGLang's classes ask of a configuration outright, and transformers' classes do not fill in; `only`: the one
 // value that they take.
 struct Asked {
   std::string_view architecture;
   std::string_view key;
   std::string_view only = {};
+  Part part = Part::kRoot;
+  bool (*asks)(const LaunchFacts&) = nullptr;  // null: every model
 };
-constexpr std::array<Asked, 8> kAsked = {
+constexpr std::array<Asked, 21> kAsked = {
     Asked{"Gemma2ForCausalLM", "hidden_act", "gelu_pytorch_tanh"},
     Asked{"Gemma2ForSequenceClassification", "hidden_act", "gelu_pytorch_tanh"},
 
@@ -429,22 +452,58 @@ constexpr std::array<Asked, 8> kAsked = {
     Asked{"Contriever", "position_embedding_type", "absolute"},
     Asked{"XLMRobertaModel", "position_embedding_type", "absolute"},
     Asked{"XLMRobertaForSequenceClassification", "position_embedding_type", "absolute"},
-    Asked{"LlamaForClassification", "classification_out_size"}};
+    Asked{"LlamaForClassification", "classification_out_size"},
+
+    // Its text is built by the class of Cohere's experts, also where it has none.
+    Asked{"Cohere2VisionForConditionalGeneration", "num_experts", {}, Part::kText, has_layers_of_experts},
+    Asked{"DeepseekV2ForCausalLM", "moe_layer_freq", {}, Part::kRoot, routes_experts},
+    Asked{"DeepseekV3ForCausalLM", "moe_layer_freq", {}, Part::kRoot, routes_experts},
+    Asked{"DeepseekV32ForCausalLM", "moe_layer_freq", {}, Part::kRoot, routes_experts},
+    Asked{"GlmMoeDsaForCausalLM", "moe_layer_freq", {}, Part::kRoot, routes_experts},
+    Asked{"Glm4MoeLiteForCausalLM", "first_k_dense_replace"}, Asked{"ExaoneMoeForCausalLM", "is_moe_layer"},
+    Asked{"HYV3ForCausalLM", "route_norm"}, Asked{"MiniMaxM2ForCausalLM", "scoring_func"},
+    Asked{"Mamba2ForCausalLM", "intermediate_size"},
+    // a checkpoint without a tower is one of Gemma4ForCausalLM
+    Asked{"Gemma4ForConditionalGeneration", "patch_size", {}, Part::kTower, builds_a_tower},
+    Asked{"Ernie4_5_VLMoeForConditionalGeneration", "in_chans", {}, Part::kTower, describes_a_tower},
+    Asked{"Qwen2VLForConditionalGeneration", "in_chans", {}, Part::kTower, describes_a_tower}};
+
+bool has_key(const ModelFacts& m, const Asked& asked) {
+  return asked.part == Part::kRoot ? m.hf_config.find(asked.key) != nullptr
+                                   : !part_of(m, asked.part, asked.key).is_none();
+}
 
 std::optional<Finding> lacks_what_is_asked(const LaunchFacts& f) {
   const std::string_view name = serving_class(f);
   const auto asked = std::ranges::find(kAsked, name, &Asked::architecture);
   if (asked == kAsked.end() || has_classes_of_its_own(f)) return std::nullopt;
-  const Value& config = f.model().hf_config;
-  const Value* value = config.find(asked->key);
+  if (asked->asks != nullptr && !asked->asks(f)) return std::nullopt;
   // What transformers saves says so; a few keys written down for a model are not all that its file has.
   const bool is_whole = !f.model().root("transformers_version").is_none();
-  if (value == nullptr && !is_whole) return std::nullopt;
-  if (value == nullptr)
-    return Finding{.message = fmt::format("{} asks for {}, which config.json does not have", name, asked->key)};
-  if (asked->only.empty() || *value == Value(std::string(asked->only))) return std::nullopt;
+  const bool lacks = !has_key(f.model(), *asked);
+  if (lacks && !is_whole) return std::nullopt;
+  if (lacks) {
+    constexpr std::array<std::string_view, 3> kPlaces = {"config.json", "text_config of config.json",
+                                                         "vision_config of config.json"};
+    Finding finding{.message = fmt::format("{} asks for {}, which {} does not have", name, asked->key,
+                                           kPlaces.at(static_cast<std::size_t>(asked->part)))};
+    if (asked->part == Part::kText) finding.remedies = {in_words("a model whose text has experts")};
+    return finding;
+  }
+  const Value value = part_of(f.model(), asked->part, asked->key);
+  if (asked->only.empty() || value == Value(std::string(asked->only))) return std::nullopt;
   return Finding{.message = fmt::format("{} takes {} {} alone, and config.json has {}", name, asked->key, asked->only,
-                                        value->repr())};
+                                        value.repr())};
+}
+
+// transformers' class of EXAONE 4 counts the layers of a group, of which the last has no window; SGLang's spells them.
+std::optional<Finding> counts_a_pattern(const LaunchFacts& f) {
+  const Value pattern = f.model().root("sliding_window_pattern");
+  const bool is_whole = !f.model().root("transformers_version").is_none();
+  if (serving_class(f) != "Exaone4ForCausalLM" || has_classes_of_its_own(f) || !is_whole) return std::nullopt;
+  if (!pattern.is_number() || !pattern.truthy()) return std::nullopt;
+  return Finding{.message = fmt::format("sliding_window_pattern of the configuration is {}, and no word such as LLLG",
+                                        pattern.repr())};
 }
 
 const Rule kRules[] = {
@@ -644,10 +703,23 @@ const Rule kRules[] = {
          "these releases fill in none: a checkpoint that was saved with them has no such key.",
      .remedies = {words("the key in the checkpoint's config.json: \"position_embedding_type\": \"absolute\" where the "
                         "model was trained so, \"classification_out_size\" as wide as its head, \"hidden_act\": "
-                        "\"gelu_pytorch_tanh\" for Gemma 2")},
-     .source = "sglang/srt/models: bert.py, roberta.py, llama_classification.py, gemma2.py",
+                        "\"gelu_pytorch_tanh\" for Gemma 2, the others as the model's first "
+                        "checkpoint has them (\"moe_layer_freq\": 1 for DeepSeek and GLM)")},
+     .source = "sglang/srt/models: bert.py, roberta.py, llama_classification.py, gemma2.py, cohere2_moe.py, "
+               "deepseek_v2.py, glm4_moe_lite.py, exaone_moe.py, hunyuan_v3.py, minimax_m2.py, mamba2.py, "
+               "gemma4_vision.py, ernie45_vl.py, qwen2_vl.py",
      .check = lacks_what_is_asked,
      .quiet_on = {{{.model = "bge-reranker-v2-m3", .args = "--device xpu --attention-backend triton --is-embedding"}}}},
+    {.id = "MC037",
+     .field = Field::model_path,
+     .summary = "EXAONE 4 with a number for its pattern of windows",
+     .why = "TypeError while the class is built: SGLang takes the length of that word. Where config.json leaves it "
+            "out, or transformers saved it, its class has a number there.",
+     .remedies = {words("\"sliding_window_pattern\" of config.json as the model's first checkpoint has it, LLLG or "
+                        "null")},
+     .source = "sglang/srt/models/exaone4.py",
+     .check = counts_a_pattern,
+     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu"}}}},
     {.id = "MD020",
      .severity = Severity::kWarning,
      .certainty = Certainty::kLikely,
