@@ -1954,6 +1954,10 @@ TEST(RulesByHand, SayWhatTheReleaseHas) {
       {"WP003", 17, "embeddinggemma-300m", kEmbeds, torch_native, "SGLang 0.5.17", false},
       {"WP007", 16, "embeddinggemma-300m", kEmbeds, nothing, "SGLang 0.5.17", true},
       {"QN030", 18, "qwen3-8b", kPlain, fp8_of("modelopt_fp8"), "SGLang 0.5.19", true},
+      {"PL003", 23, "qwen3-0.6b", "--device xpu --tp-size 8", voxtral("encoder_attention_heads", 20),
+       "--tp-size 4 or 2", true},
+      {"PL003", 23, "qwen3-0.6b", "--device xpu --tp-size 8", voxtral("encoder_attention_heads", 15), "--tp-size 1",
+       true},
       {"QN030", 18, "qwen3-30b-a3b", "--device xpu --disable-radix-cache --tp-size 4", fp8_of("fp8"), "SGLang 0.5.19",
        true},
   };
