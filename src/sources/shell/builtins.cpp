@@ -911,7 +911,9 @@ bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std:
       export_functions(words);
       return true;
     }
-    declare(command, node, from);
+    const bool misplaced = name == "local" && locals_.empty();  // which sets nothing
+    if (misplaced) status = Status::kFalse;
+    if (!misplaced) declare(command, node, from);
     emit(command);
     return true;
   }

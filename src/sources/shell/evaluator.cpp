@@ -1477,6 +1477,14 @@ void ShellEvaluator::read_redirected(const Node& node, ShellCommand& command) {
   command.reads_elsewhere = !input;
 }
 
+// NAME+=VALUE before a command, which was set for now: NAME=VALUE with all of it.
+ShellWord ShellEvaluator::appended_word(const Assignment& a) {
+  const std::size_t at = outer(a.whole.begin);
+  ShellWord out{{a.name + "=", std::vector<std::size_t>(a.name.size() + 1, at), {}}, at, outer(a.whole.end - 1) + 1};
+  append(out, lookup(a.name).value_or(unknown_text(fmt::format("what {}+= sets is not followed", a.name), at)));
+  return out;
+}
+
 // NAME=VALUE before a command: each sees those before it, the words of the command see none.
 void ShellEvaluator::expand_prefixes(const Node& node, ShellCommand& command) {
   std::vector<SavedVariable> before;
@@ -1486,7 +1494,8 @@ void ShellEvaluator::expand_prefixes(const Node& node, ShellCommand& command) {
     command.assignments.push_back(expand_single(a.whole, a.value_at));
     const auto own = state_.variables.find(a.name);
     if (own != state_.variables.end() && own->second.attribute == "readonly") end_of_sh(command.begin);
-    if (node.assignments.size() > 1) set_for_now(a, command.assignments.back(), false, before);
+    if (node.assignments.size() > 1 || a.appends) set_for_now(a, command.assignments.back(), false, before);
+    if (a.appends) command.assignments.back() = appended_word(a);
   }
   put_back(before);
 }
@@ -1521,7 +1530,8 @@ bool ShellEvaluator::hands_arguments_on(const std::vector<Word>& words, std::siz
 std::vector<ShellEvaluator::SavedVariable> ShellEvaluator::set_prefixes(const Node& node, const ShellCommand& command) {
   std::vector<SavedVariable> before;
   std::size_t word = 0;
-  for (const Assignment& a : node.assignments) {
+  for (Assignment a : node.assignments) {
+    a.appends = false;  // which is in the word already
     if (!a.is_array) set_for_now(a, command.assignments[word++], true, before);
   }
   return before;

@@ -179,6 +179,7 @@ class ShellEvaluator {
   [[nodiscard]] bool asks(const Node& node, std::string_view text, int depth) const;
   [[nodiscard]] std::string when_now(const ShellCommand& command) const;
   using SavedVariable = std::pair<std::string, std::optional<ShellVariable>>;
+  ShellWord appended_word(const Assignment& a);
   void expand_prefixes(const Node& node, ShellCommand& command);
   void set_for_now(const Assignment& a, const ShellWord& word, bool exports, std::vector<SavedVariable>& before);
   void put_back(std::vector<SavedVariable>& before);

@@ -2,6 +2,7 @@
 // tests/shell_test.cpp and tests/traps_test.cpp.
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 
 #include <fmt/format.h>
 
@@ -15,13 +16,35 @@
 namespace preflight::sources {
 namespace {
 
-// Commands that print nothing of what they are given.
+bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+// Whether an option of one letter among `letters` is given: -f, -xf, +f.
+bool has_option(const std::vector<ShellWord>& words, std::string_view letters) {
+  return std::any_of(words.begin() + 1, words.end(), [&](const ShellWord& word) {
+    const bool option = word.text.starts_with('-') || word.text.starts_with('+');
+    return option && !word.text.starts_with("--") && word.text.find_first_of(letters, 1) != std::string::npos;
+  });
+}
+
+// Commands that print nothing of what they are given. Some print what is set where they are handed no name.
 bool prints_nothing(const std::vector<ShellWord>& words) {
-  constexpr std::array<std::string_view, 17> kNames = {"cd",      "set",   "export", "declare", "local", "readonly",
-                                                       "typeset", "unset", "shift",  "sleep",   "shopt", "umask",
-                                                       "mkdir",   "touch", "rm",     "kill",    "wait"};
-  const bool listed = std::find(kNames.begin(), kNames.end(), words.front().text) != kNames.end();
-  return listed && std::none_of(words.begin() + 1, words.end(), [](const ShellWord& w) { return w.text == "-p"; });
+  const std::string_view name = words.front().text;
+  const bool has_name = std::any_of(words.begin() + 1, words.end(), [](const ShellWord& word) {
+    return !word.text.starts_with('-') && !word.text.starts_with('+');
+  });
+  if (is_one_of(name, {"shift", "unset", "sleep", "wait"})) return true;
+  if (is_one_of(name, {"mkdir", "touch", "rm"}))
+    return !has_option(words, "v") &&
+           std::ranges::none_of(words, [](const ShellWord& w) { return w.text == "--verbose"; });
+  if (is_one_of(name, {"declare", "typeset", "local"})) return has_name && !has_option(words, "pfF");
+  if (is_one_of(name, {"export", "readonly"})) return has_name && !has_option(words, "p");
+  if (name == "cd") return words.back().text != "-";
+  if (name == "kill") return !has_option(words, "lL");
+  if (name == "set") return words.size() > 1 && (words.size() > 2 || !is_one_of(words[1].text, {"-o", "+o"}));
+  if (name == "shopt") return has_name && has_option(words, "suq") && !has_option(words, "p");
+  return name == "umask" && has_name && !has_option(words, "Sp");
 }
 
 // Programs whose last word may be the file that they read.
