@@ -34,7 +34,9 @@ DeviceInfo tile_device(const opencl::Session& session, const RunOptions& options
   device.is_gpu = true;
   if (options.plain_tiles) device.extensions += " " + std::string(tiles::kPlainTiles);
   if (options.emulated_lanes > 0) {
-    device.extensions += fmt::format(" {}{}", tiles::kEmulatedSubGroup, options.emulated_lanes);
+    const bool own = session.info().extensions.find("cl_intel_subgroup_local_block_io") != std::string::npos;
+    device.extensions +=
+        fmt::format(" {}{}", own ? tiles::kEmulatedProducts : tiles::kEmulatedSubGroup, options.emulated_lanes);
   }
   device.local_memory_bytes = std::min(device.local_memory_bytes, kGpuLocalBytes);
   return device;

@@ -26,7 +26,7 @@ std::int64_t stage_bytes(const Product& p) {
 
 std::int64_t local_bytes(const Product& p, const Shape& shape) {
   const std::int64_t partial = shape.dim_groups > 1 ? 4 * shape.rows() * kTile * shape.dim_groups : 16;
-  const std::int64_t link = shape.engine.emulated ? 16 * shape.lanes() : 0;
+  const std::int64_t link = shape.engine.emulated != Emulated::kNothing ? 16 * shape.lanes() : 0;
   return shape.stages * stage_bytes(p) + partial + shape.stages * kTile * 8 + link;
 }
 
@@ -68,8 +68,11 @@ Engine engine_of(const DeviceInfo& device) {
     return {.kind = capability >= kFirstWithBf16 ? TileEngine::kNvidia : TileEngine::kNone, .lanes = 32};
   }
   const auto is_cut_for = [](std::int64_t lanes) { return lanes == 16 || lanes == 8; };
-  if (const std::int64_t lanes = number_after(abilities, kEmulatedSubGroup); is_cut_for(lanes)) {
-    return {.kind = TileEngine::kIntel, .lanes = lanes, .emulated = true};
+  for (const auto& [note, emulated] :
+       {std::pair(kEmulatedSubGroup, Emulated::kSubGroups), std::pair(kEmulatedProducts, Emulated::kProducts)}) {
+    if (const std::int64_t lanes = number_after(abilities, note); is_cut_for(lanes)) {
+      return {.kind = TileEngine::kIntel, .lanes = lanes, .emulated = emulated};
+    }
   }
   if (const std::int64_t lanes = intel_sub_group(device);
       is_cut_for(lanes) && abilities.find("cl_intel_subgroup_matrix_multiply_accumulate") != std::string_view::npos) {
@@ -85,7 +88,9 @@ std::string Shape::build_options() const {
   std::string options = fmt::format("-DTILE_BODY={} -DROW_GROUPS={} -DDIM_GROUPS={} -DSTAGES={}",
                                     static_cast<int>(engine.kind), row_groups, dim_groups, stages);
   if (engine.kind == TileEngine::kIntel) options += fmt::format(" -DTILE_LANES={}", engine.lanes);
-  if (engine.emulated) options += " -DTILE_EMULATED";
+  if (engine.emulated != Emulated::kNothing)
+    options += fmt::format(" -DTILE_EMULATED={}", static_cast<int>(engine.emulated));
+  if (engine.emulated == Emulated::kProducts) options += fmt::format(" -DSUB_GROUP={}", engine.lanes);
   return options;
 }
 

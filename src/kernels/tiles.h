@@ -15,13 +15,16 @@ enum class TileEngine : std::uint8_t { kNone, kPlainC, kNvidia, kIntel };
 
 // An engine, and the items that own a tile together. Where there is none a test may mark the device among its
 // extensions: with kPlainTiles for the same kernels in plain C, with kEmulatedSubGroup and a size for those of Intel's
-// engine.
+// engine, with kEmulatedProducts and a size where the driver has the sub-groups and lacks the engine alone.
 inline constexpr std::string_view kPlainTiles = "plain_tiles";
 inline constexpr std::string_view kEmulatedSubGroup = "emulated_sub_group_";
+inline constexpr std::string_view kEmulatedProducts = "emulated_products_";
+// TILE_EMULATED of ocl_kernels/sub_groups_emulated.clh.
+enum class Emulated : std::uint8_t { kNothing, kSubGroups, kProducts };
 struct Engine {
   TileEngine kind = TileEngine::kNone;
   std::int64_t lanes = 1;
-  bool emulated = false;
+  Emulated emulated = Emulated::kNothing;
   [[nodiscard]] std::int64_t tile_rows() const { return kind == TileEngine::kIntel ? lanes / 2 : 16; }
 };
 Engine engine_of(const DeviceInfo& device);

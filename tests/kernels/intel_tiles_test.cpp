@@ -1,6 +1,7 @@
 // The tile products of Intel's matrix engine, lane for lane on a device that has none: the kernels are those that an
-// Intel GPU builds, its sub-groups of 16 (pvc) or 8 (dg2) and their built-in functions are emulated. `./dev
-// kernel-lint` compiles the same code with the real ones.
+// Intel GPU builds, its sub-groups of 16 (pvc) or 8 (dg2) and their built-in functions are emulated. Intel's driver for
+// CPUs has the sub-groups, and only the products are emulated there (`./dev second-driver`). `./dev kernel-lint`
+// compiles the same code with the real ones.
 #include "tests/kernels/device.h"
 
 #include <gmock/gmock.h>
@@ -12,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "preflight/kernel.h"
+#include "src/kernels/kernel_run.h"
 #include "src/kernels/program.h"
 #include "src/kernels/tiles.h"
 
@@ -102,6 +104,20 @@ INSTANTIATE_TEST_SUITE_P(Kernels, IntelTilesDefects,
                                            Planted{140, 8, kSmallPaged}, Planted{180, 16, kSmallPaged},
                                            Planted{170, 8, kSmallPaged}),
                          [](const auto& row) { return "Defect" + std::to_string(row.param.defect); });
+
+TEST(IntelTilesChoice, SubGroupsAreTheDriversOwnWhereItHasThem) {
+  PREFLIGHT_NEEDS_DEVICE();
+  const KernelCase one = *parse_case(kSmallPaged);
+  const Kernel& kernel = *find_kernel(one.kernel);
+  opencl::Session session({});
+  const KernelRun run(session, kernel, *kernel.sample(one), {.as_gpu = true, .emulated_lanes = 16});
+  const bool own = session.info().extensions.find("cl_intel_subgroup_local_block_io") != std::string::npos;
+  EXPECT_THAT(kernel.build_options(one, run.device()),
+              HasSubstr(own ? "-DTILE_EMULATED=2 -DSUB_GROUP=16" : "-DTILE_EMULATED=1"));
+  DeviceInfo with_sub_groups = run.device();
+  with_sub_groups.extensions = fmt::format("{}8", tiles::kEmulatedProducts);
+  EXPECT_THAT(kernel.build_options(one, with_sub_groups), HasSubstr("-DTILE_LANES=8 -DTILE_EMULATED=2 -DSUB_GROUP=8"));
+}
 
 TEST(IntelTilesChoice, AGpuWithTheEngineTakesItAndOneWithoutBlocks) {
   const KernelCase half = *parse_case("paged_decode --heads 8 --kv-heads 2 --cache-seqlens 65");
