@@ -271,7 +271,7 @@ TEST(ModelFacts, RefuseWhatPythonCannotRead) {
        "StrictDataclassFieldValidationError parse"},
       // a class without rotary positions keeps whatever is given, and it is asked for a key
       {R"({"model_type":"bert","architectures":["BertModel"],"rope_scaling":0})", v0_5(16), "TypeError __init__"},
-      {R"({"model_type":"bert","architectures":["BertModel"],"rope_scaling":0})", v0_5(15), ""},
+      {R"({"model_type":"bert","architectures":["BertModel"],"rope_scaling":0})", v0_5(15, 1), ""},
       {R"({"model_type":"bert","architectures":["BertModel"],"rope_scaling":[]})", v0_5(16), ""},
       {R"({"model_type":"bert","architectures":["BertModel"],"rope_scaling":0})", kNew, "TypeError __init__"},
       {R"({"model_type":"bert","architectures":["BertModel"],"rope_scaling":0,"language_model_only":true})", v0_5(16),
