@@ -12,8 +12,9 @@ double sharing_lift(std::int64_t seqlen) { return std::log(static_cast<double>(s
 // More than that of any sequence.
 constexpr double kMostLift = 20.0;
 constexpr double kDriftLift = 20.0;
-// e^-120 is 0 in fp32: who takes 0 for the maximum of nothing loses all weights.
-constexpr double kDriftFloor = -120.0;
+// Who takes a number for the maximum of nothing loses all weights when it is so much larger than every score that 2 to
+// the power of the difference is 0 in fp32: 149 with its denormal numbers. So are 0, -64, -100 and -150.
+constexpr double kDriftFloor = -250.0;
 // MLA models scale by the head dims before absorption: 128 without position, plus the rotary ones.
 constexpr std::int64_t kMlaNopeDim = 128;
 
