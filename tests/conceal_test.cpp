@@ -615,7 +615,7 @@ TEST(Conceal, WhatIsNoVariableIsNotToldBack) {
   const TemporaryDirectory dir;
   const std::string file = dir.file("a.sh", "python -m sglang.launch_server --model-path $M\n");
   EXPECT_THAT(run_tool({"check", "--no-kernel", "--set", "=Zq7marker9X", file}).err,
-              AllOf(HasSubstr("--set …: expected NAME=VALUE"), Not(HasSubstr("Zq7marker9X"))));
+              AllOf(HasSubstr("--set =…: expected NAME=VALUE"), Not(HasSubstr("Zq7marker9X"))));
 }
 
 // What an interpreter says where it fails may quote the launch that it was given.

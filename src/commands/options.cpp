@@ -47,7 +47,8 @@ Result<std::map<std::string, std::string>> pairs(std::string_view option, const 
     if (equals == std::string::npos || equals == 0) {
       // What stands behind the name may be a secret, and all of it may be.
       const std::string name = w.substr(0, w.find_first_of(" \t:,="));
-      return failure(fmt::format("{} {}…: expected NAME=VALUE", option, is_odd_name(name) ? kHidden : name));
+      const std::string_view shown = equals == 0 ? "=" : is_odd_name(name) ? kHidden : std::string_view(name);
+      return failure(fmt::format("{} {}…: expected NAME=VALUE", option, shown));
     }
     out[w.substr(0, equals)] = w.substr(equals + 1);
   }

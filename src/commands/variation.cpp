@@ -14,7 +14,7 @@ std::vector<std::string> with_options(const LaunchInputs& inputs, const std::vec
            std::find(dropped.begin(), dropped.end(), g.option->field) != dropped.end();
   });
   std::vector<std::string> words = fix::words_of(groups);
-  words.insert(words.end(), added.begin(), added.end());
+  words.insert(std::ranges::find(words, "--"), added.begin(), added.end());  // behind it nothing is an option
   return words;
 }
 

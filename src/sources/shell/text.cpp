@@ -240,7 +240,8 @@ Result<std::pair<std::string, std::string>> variable_setting(std::string_view wo
   }
   if (name_end == std::string_view::npos || name_end == 0 || name_end >= word.size() || word[name_end] != '=') {
     // What stands behind the name may be a secret.
-    return failure(fmt::format("--set {}…: expected NAME=VALUE", word.substr(0, word.find_first_of(" \t:,="))));
+    const std::string_view shown = word.starts_with('=') ? "=" : word.substr(0, word.find_first_of(" \t:,="));
+    return failure(fmt::format("--set {}…: expected NAME=VALUE", shown));
   }
   std::string name(word.substr(0, name_end));
   if (name.front() == '`') name = "$(" + name.substr(1, name.size() - 2) + ")";
