@@ -1,6 +1,10 @@
 // What a manifest holds. Tested by tests/manifest_test.cpp and tests/sources_test.cpp.
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <set>
+#include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -14,6 +18,42 @@
 namespace preflight::sources {
 
 using python::YamlNode;
+
+namespace {
+
+using Names = std::set<std::string, std::less<>>;
+
+// The files that a kustomization names and changes.
+Names read_kustomization(const std::string& text) {
+  constexpr std::array<std::string_view, 9> kChanges = {
+      "patches", "patchesStrategicMerge", "patchesJson6902", "replacements", "images", "components", "transformers",
+      "vars",    "configMapGenerator"};
+  const auto tree = YamlTree::read(text);
+  if (!tree || tree->documents().size() != 1 || !is_map(tree->documents().front())) return {};
+  const YamlNode& root = *tree->documents().front();
+  const YamlNode* resources = value_of(root, "resources");
+  const bool changes =
+      std::ranges::any_of(kChanges, [&](std::string_view key) { return value_of(root, key) != nullptr; });
+  if (!is_list(resources) || !changes) return {};
+  Names names;
+  for (const YamlNode* item : resources->items) {
+    if (is_scalar(item)) names.insert(item->text.starts_with("./") ? item->text.substr(2) : item->text);
+  }
+  return names;
+}
+
+// It stands beside every file of its folder: read once for as long as they are asked one after the other.
+const Names& names_changed_by(const std::string& text) {
+  thread_local std::string last;
+  thread_local Names names;
+  if (text != last) {
+    names = read_kustomization(text);
+    last = text;
+  }
+  return names;
+}
+
+}  // namespace
 
 Result<bool> ManifestReader::run() {
   find_kustomization();
@@ -63,23 +103,10 @@ void ManifestReader::account_for_prose(const YamlNode& node, int depth, bool pro
 
 // What kustomize makes of a file that it names, and changes, is another text.
 void ManifestReader::find_kustomization() {
-  constexpr std::array<std::string_view, 9> kChanges = {
-      "patches", "patchesStrategicMerge", "patchesJson6902", "replacements", "images", "components", "transformers",
-      "vars",    "configMapGenerator"};
-  const std::string name(base_name(source_.name));
+  const std::string_view name = base_name(source_.name);
   for (const char* file : {"kustomization.yaml", "kustomization.yml"}) {
-    const auto text = file_beside(source_.name, file);
-    if (!text) continue;
-    const auto tree = YamlTree::read(*text);
-    if (!tree || tree->documents().size() != 1 || !is_map(tree->documents().front())) continue;
-    const YamlNode& root = *tree->documents().front();
-    const YamlNode* resources = value_of(root, "resources");
-    if (!is_list(resources)) continue;
-    const bool named = std::any_of(resources->items.begin(), resources->items.end(), [&](const YamlNode* item) {
-      return is_scalar(item) && (item->text == name || item->text == "./" + name);
-    });
-    kustomized_ = named && std::any_of(kChanges.begin(), kChanges.end(),
-                                       [&](std::string_view key) { return value_of(root, key) != nullptr; });
+    if (const auto text = file_beside(source_.name, file))
+      kustomized_ = kustomized_ || names_changed_by(*text).contains(name);
   }
 }
 
