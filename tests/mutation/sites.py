@@ -342,4 +342,6 @@ def all_sites():
 
 
 if __name__ == "__main__":  # what the build calls: FOLDER [SOURCE...]
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
+        sys.exit(__doc__)
     print(";".join(n for n in write(pathlib.Path(sys.argv[1]), sys.argv[2:]) if n.endswith(".cpp")), end="")
