@@ -539,6 +539,18 @@ TEST(SampleBatch, SidesOfSomeRowsWeighTheSameInEveryRegime) {
   }
 }
 
+// A softplus that is cut off below is seen where gates lie far below 0 and their decay makes something of them.
+TEST(SampleBatch, AHeadOfTheDeltaRuleHasFaintGatesAndAFastDecay) {
+  const SampleBatch batch =
+      *sample::gated_delta_step(*parse_case("gated_delta_step --heads 4 --v-heads 4 --head-dim 8 --query-lens 1,1"));
+  EXPECT_LT(batch.input("dt_bias").get(3), -4.0);
+  EXPECT_GE(std::exp(batch.input("a_log").get(3)), 8.0);
+  for (int other = 0; other < 3; ++other) {
+    EXPECT_GT(batch.input("dt_bias").get(other), -4.0);
+    EXPECT_LE(std::exp(batch.input("a_log").get(other)), 1.5);
+  }
+}
+
 // A merge that takes off the first side's maximum alone is right until the second one's is far above it.
 TEST(SampleBatch, PeakedSidesAreFarAboveEachOtherEitherWayAndFarFromZeroTogether) {
   const SampleBatch batch =
