@@ -330,9 +330,10 @@ bool names_no_window(const LaunchView& view) {
 }
 
 std::optional<std::size_t> stage_without_window(const LaunchView& view) {
+  if (sharing_stages(view) == 1 || !view.model().root("compress_ratios").is_none()) return std::nullopt;
   const std::vector<std::int64_t> window = kept_layers(view).window;
   const std::vector<Stage> stages = told_stages(view);
-  if (window.empty() || stages.size() < 2 || !view.model().root("compress_ratios").is_none()) return std::nullopt;
+  if (window.empty() || stages.size() < 2) return std::nullopt;
   const auto bare = std::ranges::find_if(stages, [&](const Stage& stage) { return stage.count(window) == 0; });
   if (bare == stages.end()) return std::nullopt;
   return static_cast<std::size_t>(bare - stages.begin());
