@@ -37,6 +37,7 @@
 #include "preflight/rule.h"
 #include "src/args/option_index.h"
 #include "src/base/embedded.h"
+#include "src/base/replaced.h"
 #include "src/facts/model_classes.h"
 #include "src/launch/launch_view.h"
 #include "tests/support/example_launch.h"
@@ -160,7 +161,8 @@ Said said_of(const Launch& launch) {
   }
   for (std::size_t i = 0; i < kFieldCount; ++i) {
     const auto field = static_cast<Field>(i);
-    if (launch.resolved[field] != launch.args.raw[field]) teller.say(field_name(field), launch.resolved[field].repr());
+    if (launch.resolved[field] == launch.args.raw[field]) continue;
+    teller.say(field_name(field), replaced(launch.resolved[field].repr(), testing::source_directory() + "/", ""));
   }
   testing::tell_view(LaunchView(launch), teller);
   if (!launch.model) return teller.take();
