@@ -557,6 +557,22 @@ TEST(RemediesTold, NameWhatTheyBring) {
               ::testing::EndsWith(" is dropped (which brings SP004)"));
 }
 
+TEST(RemediesTold, NameWhatOtherCardsBring) {
+  EXPECT_EQ(fix_told("VA002", {"--sglang-version", "0.5.11", "--device-profile", "a750", "--device-count", "2"},
+                     {"--model-path", "deepseek-ai/DeepSeek-V2-Lite-Chat", "--speculative-algorithm", "STANDALONE",
+                      "--speculative-num-steps", "1", "--speculative-eagle-topk", "4", "--speculative-num-draft-tokens",
+                      "6", "--attention-backend", "triton", "--speculative-attention-mode", "prefill"}),
+            "another card (--device-profile max1100) (which brings PL020)");
+}
+
+// The fix of the whole launch edits one of two words for an option, which a remedy's step cannot say.
+TEST(RemediesTold, AreNoFixThatMendsOneOfTwoWords) {
+  EXPECT_EQ(fix_told("US004", {"--sglang-version", "0.5.22"},
+                     {"--model-path", "moonshotai/Moonlight-16B-A3B-Instruct", "--rl-on-policy-target=fsdp",
+                      "--enable-deterministic-inference", "--tp-size", "1.5", "--tp-size", "4"}),
+            "--tp-size 1 (only the first step: BK001 is next)");
+}
+
 // What mends the launch as a whole takes away a warning, too, which its own advice does not beside those errors.
 TEST(RemediesTold, MendAWarningWithTheErrorsBesideIt) {
   EXPECT_EQ(fix_told("PL002", {"--sglang-version", "0.5.19"},

@@ -34,11 +34,14 @@ bool is_chosen_anew(Field f) { return f == Field::random_seed || f == Field::ncc
 bool is_of_sglang(const Diagnostic& d) { return d.severity == Severity::kError && d.rule != "RQ001"; }
 
 // A change, a warning or an error of which a note alone is left is gone.
-bool is_in(const Diagnostic& d, const std::vector<Diagnostic>& list) {
-  return std::ranges::any_of(list, [&](const Diagnostic& other) {
+const Diagnostic* left_of(const Diagnostic& d, const std::vector<Diagnostic>& list) {
+  const auto at = std::ranges::find_if(list, [&](const Diagnostic& other) {
     return same(d, other) && (other.severity >= Severity::kChange || d.severity < Severity::kChange);
   });
+  return at == list.end() ? nullptr : &*at;
 }
+
+bool is_in(const Diagnostic& d, const std::vector<Diagnostic>& list) { return left_of(d, list) != nullptr; }
 
 bool may_move(Field f) {
   return f == Field::mem_fraction_static || f == Field::chunked_prefill_size || f == Field::schedule_conservativeness;

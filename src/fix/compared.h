@@ -16,6 +16,8 @@ bool is_refusal(const Diagnostic& d);
 bool is_of_sglang(const Diagnostic& d);
 // The same fault, whatever its numbers.
 bool is_in(const Diagnostic& d, const std::vector<Diagnostic>& list);
+// It, as it stands there; null where it is gone.
+const Diagnostic* left_of(const Diagnostic& d, const std::vector<Diagnostic>& list);
 // Values that follow from the others in small steps; a remedy may move them, and says so.
 bool may_move(Field f);
 // What a launch resolves to otherwise, as a remark "(--mem-fraction-static is then 0.841, not 0.838)"; "" where nothing

@@ -133,15 +133,18 @@ class Prover {
     return false;
   }
 
-  // The remedy, and that it is not all there is to do.
-  static Remedy as_first_step(Remedy remedy, const std::string& next) {
-    remedy.words += fmt::format("{}(only the first step: {} is next)", remedy.words.empty() ? "" : " ", next);
+  static Remedy with_remark(Remedy remedy, std::string_view remark) {
+    remedy.words += fmt::format("{}({})", remedy.words.empty() ? "" : " ", remark);
     return remedy;
   }
 
+  // The remedy, and that it is not all there is to do.
+  static Remedy as_first_step(Remedy remedy, const std::string& next) {
+    return with_remark(std::move(remedy), fmt::format("only the first step: {} is next", next));
+  }
+
   static Remedy with_trouble(Remedy remedy, const std::vector<std::string>& rules) {
-    remedy.words += fmt::format("{}(which brings {})", remedy.words.empty() ? "" : " ", fmt::join(rules, " and "));
-    return remedy;
+    return with_remark(std::move(remedy), fmt::format("which brings {}", fmt::join(rules, " and ")));
   }
 
   // "another" is no profile: where no card was looked for, other cards are words only.
@@ -218,24 +221,32 @@ class Prover {
     return is_changed ? std::optional(std::move(now)) : std::nullopt;
   }
 
-  [[nodiscard]] bool is_mended_on(const Diagnostic& finding, const std::string& cards) {
+  // The launch on other cards, where these mend the finding; null where they do not.
+  [[nodiscard]] const Look* mended_on(const Diagnostic& finding, const std::string& cards) {
     const Look* seen = look_at({groups_, question_.env, {}}, {.device = cards});
-    return seen != nullptr && !is_in(finding, seen->findings) && added_error(*seen) == nullptr;
+    const bool mends = seen != nullptr && !is_in(finding, seen->findings) && added_error(*seen) == nullptr;
+    return mends ? seen : nullptr;
   }
 
-  // Cards that mend an error which nothing else does: more of them, else others. Where many of the largest do not, none
-  // does.
+  // Cards that mend an error which nothing else does: more of them, else others, best without a new warning. Where many
+  // of the largest do not, none does.
   std::optional<Remedy> other_cards(const Diagnostic& finding) {
-    if (launch_.usage || !is_mended_on(finding, fmt::format("{}x{}", facts::largest_card(), facts::kMostCards)))
-      return {};
+    if (launch_.usage) return {};
+    if (mended_on(finding, fmt::format("{}x{}", facts::largest_card(), facts::kMostCards)) == nullptr) return {};
     std::vector<std::string> wanted;
     for (int n = std::max(1, launch_.device.count) * 2; n <= facts::kMostCards; n *= 2)
       wanted.push_back(fmt::format("x{}", n));
     std::ranges::move(facts::other_cards(launch_.device), std::back_inserter(wanted));
+    std::optional<Remedy> troubled;
     for (std::string& cards : wanted) {
-      if (is_mended_on(finding, cards)) return Remedy{.device = std::move(cards)};
+      const Look* seen = mended_on(finding, cards);
+      if (seen == nullptr) continue;
+      Remedy remedy{.device = std::move(cards)};
+      const std::vector<std::string> brought = rules_of(added(*seen, remedy));
+      if (brought.empty()) return remedy;
+      if (!troubled) troubled = with_trouble(std::move(remedy), brought);
     }
-    return std::nullopt;
+    return troubled;
   }
 
   // Those of the whole launch. An error itself may be left as a warning, where nothing mends more; a warning is told
@@ -247,11 +258,13 @@ class Prover {
     for (const auto& [whole, leaves] : whole_.fixes) {
       Remedy remedy = whole;
       const Look* seen = look_after(remedy, finding);
-      const bool stays = seen != nullptr && is_in(finding, seen->findings);
-      if (warns && (seen == nullptr || stays)) continue;
+      const Diagnostic* left = seen == nullptr ? nullptr : left_of(finding, seen->findings);
+      if (warns && (seen == nullptr || left != nullptr)) continue;
+      // The fix may edit one of several words for an option, which its steps cannot say.
+      if (left != nullptr && left->severity == Severity::kError) continue;
       const std::vector<std::string> brought = seen == nullptr ? leaves : rules_of(added(*seen, remedy));
       if (!brought.empty()) remedy = with_trouble(std::move(remedy), brought);
-      if (stays) remedy.words = "(which leaves it a warning)";
+      if (left != nullptr) remedy = with_remark(std::move(remedy), "which leaves it a warning");
       list.push_back(std::move(remedy));
     }
     return list;
