@@ -364,17 +364,8 @@ std::string listed_findings(const Report& report, Severity least, const TextOpti
 std::string chain_text(const Launch& launch, Field field, bool whole) {
   std::string out = shown(launch.args[field], whole);
   out += launch.args.last_given(field) != nullptr ? " (given)" : " (default)";
-  const Value* last = &launch.args[field];
-  for (const auto& change : launch.chain) {
-    for (const auto& [f, v] : change.fields) {
-      if (f != field || v.identical(*last)) continue;
-      out += fmt::format(" → {} ({})", shown(v, whole), change.step);
-      last = &v;
-    }
-  }
-  // What SGLang derives when it is asked, as enable_dp_attention from attn_dp_size since 0.5.22.
-  if (!launch.resolved.empty() && !last->identical(launch[field]))
-    out += fmt::format(" → {} (derived)", shown(launch[field], whole));
+  for (const rules::ReasonedChange& change : rules::changes_of(LaunchView(launch), field))
+    out += fmt::format(" → {} ({})", shown(*change.now, whole), change.step);
   return out;
 }
 

@@ -135,6 +135,9 @@ std::vector<ReasonedChange> changes_of(const LaunchView& launch, Field field) {
       before = &value;
     }
   }
+  const Value& last = launch[field];
+  if (!launch.launch().resolved.empty() && !last.identical(*before))
+    out.push_back({kDerived, &last, reason_of(kDerived, {launch, field, *before, last})});
   return out;
 }
 

@@ -48,6 +48,10 @@ std::span<const ChangeReason> serving_reasons();
 // Why that step made that change; empty where no reason is known.
 std::string_view reason_of(std::string_view step, const FieldChange& change);
 
+// In place of a step: what SGLang derives when it is asked, as enable_dp_attention from attn_dp_size since 0.5.22, and
+// what its steps edit in place.
+inline constexpr std::string_view kDerived = "derived";
+
 // A step that changed the field, in order. A value that a step sets again changes nothing and is left out.
 struct ReasonedChange {
   std::string_view step;

@@ -41,6 +41,10 @@ constexpr ChangeReason kReasons[] = {
      Field::cuda_graph_config,
      "Sizes not given follow from the device's memory, --tp-size, --max-running-requests and the prefill chunk; given "
      "sizes decide their maximum."},
+    {{kDerived},
+     Field::cuda_graph_config,
+     "Up to 0.5.18 later steps edit it in place: which graphs the device captures, and sizes that were not given, from "
+     "its memory, --tp-size, --max-running-requests and the prefill chunk."},
     {{kMemory},
      Field::piecewise_cuda_graph_max_tokens,
      "The prefill chunk, 2048 tokens for MLA models, and no more than what the cache or the context holds."},

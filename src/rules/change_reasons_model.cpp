@@ -46,6 +46,8 @@ constexpr std::string_view kMlaContext =
     "Prefill context parallelism of MLA models lays out attention and experts by itself.";
 constexpr std::string_view kNoHybridSwa = "SGLang keeps no separate memory for this architecture's sliding windows.";
 
+constexpr std::string_view kUnset = "Nothing set it: where it is used, it counts as its default.";
+
 constexpr ChangeReason kReasons[] = {
     {{kDeepseek, kHandler},
      Field::attention_backend,
@@ -240,6 +242,10 @@ constexpr ChangeReason kReasons[] = {
     {{kCapability}, Field::enable_tokenizer_batch_encode, "EmbeddingGemma tokenizes its prompts in batches."},
     {{"resolve_boundary_reduction"}, Field::boundary_reduction, "auto follows the model's architecture."},
     {{"resolve_boundary_reduction"}, Field::speculative_boundary_reduction, "auto follows the draft's architecture."},
+    {{kDerived}, Field::swa_full_tokens_ratio, kUnset},
+    {{kDerived}, Field::mamba_full_memory_ratio, kUnset},
+    {{kDerived}, Field::enable_tf32_matmul, kUnset},
+    {{kDerived}, Field::mm_enable_dp_encoder, kUnset},
 };
 
 }  // namespace

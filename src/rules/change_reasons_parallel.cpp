@@ -169,6 +169,11 @@ constexpr ChangeReason kReasons[] = {
      Field::enable_symm_mem,
      "NCCL's symmetric memory does not exist on an Intel GPU."},
     {{"handle_nccl_pre_warm"}, Field::pre_warm_nccl, "Warming NCCL up is for NVIDIA, AMD and Ascend devices."},
+    {{kDerived},
+     Field::attn_dp_size,
+     "Up to 0.5.21 --enable-dp-attention makes --dp-size attention groups; without it there is one."},
+    {{kDerived}, Field::fuseep_mode, "SGLANG_NPU_FUSED_MOE_MODE stands for it."},
+    {{kDerived}, Field::enable_dp_attention, "Since 0.5.22 it reads whether --attn-dp-size is above 1."},
 };
 
 }  // namespace

@@ -215,7 +215,7 @@ constexpr ChangeReason kReasons[] = {
     {{kLora}, Field::lora_target_modules, "The names become a set, each once."},
     {{kLora}, Field::enable_lora_overlap_loading, "Not given: off."},
     {{kLora}, Field::lora_paths, "Adapters are read into records, one after the other.", drops_adapters},
-    {{kLora}, Field::lora_paths, "Adapters are read into records."},
+    {{kLora, kDerived}, Field::lora_paths, "Adapters are read into records."},
     {{kOther}, Field::optimistic_prefill_attempts, "Optimistic prefill does not work with this launch."},
     {{kOther}, Field::optimistic_prefill_retries, "Optimistic prefill does not work with this launch."},
     {{kOther}, Field::disable_cuda_graph, "Dumping tensors works without graphs."},
