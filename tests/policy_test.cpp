@@ -275,6 +275,15 @@ TEST_F(PolicyTest, QuietSaysFindingsAlone) {
   EXPECT_THAT(told.out, Not(HasSubstr("good.sh")));
 }
 
+// One launch or many, loud or quiet: what SGLang changes without a word is told.
+TEST_F(PolicyTest, ChangesAreToldOfLaunchesInFiles) {
+  const std::string launch = "--model-path Qwen/Qwen3-8B --attention-backend intel_xpu --page-size 32";
+  dir_.file("changed/run.sh", "python -m sglang.launch_server " + launch + "\n");
+  for (const char* words : {"check changed", "check -q changed", "check -q --no-kernel --command-file changed/run.sh"})
+    EXPECT_THAT(run(words).out, HasSubstr("change[CH001]: --page-size: 32 -> 128")) << words;
+  EXPECT_THAT(run("exec -- python -m sglang.launch_server " + launch).err, HasSubstr("change[CH001]"));
+}
+
 TEST_F(PolicyTest, ExecLetsTheSameFindingsPass) {
   const std::string launch = " -- python -m sglang.launch_server --model-path Qwen/Qwen3-8B --tp 3";
   EXPECT_THAT(run("exec" + launch).err, HasSubstr("not started"));

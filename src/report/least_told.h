@@ -1,4 +1,4 @@
-// How light a finding is told in text: what fails always is.
+// How light a finding is told in text: what SGLang changes always is, and what fails.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 
 namespace preflight::report {
 
-inline Severity least_told(const Report& report, Severity usual) {
-  return std::min(usual, report.fail_on.value_or(usual));
+inline Severity least_told(const Report& report) {
+  return std::min(Severity::kChange, report.fail_on.value_or(Severity::kChange));
 }
 
 }  // namespace preflight::report

@@ -405,21 +405,20 @@ std::string finding_text(const Diagnostic& finding, const ArgumentSource& source
 
 std::string findings_text(const Report& report, const TextOptions& options) {
   const Style style(options.colour);
-  std::string out = listed_findings(report, least_told(report, Severity::kWarning), options, style);
+  std::string out = listed_findings(report, least_told(report), options, style);
   if (report.kernel && report.kernel->worst() != VerdictWord::kPass) out += kernel_section(report, options, style);
   if (report.peer_outcome() != KernelOutcome::kRight) out += peer_section(report, options, style);
   return out + summary(report, style);
 }
 
 std::string quiet_text(const Report& report, const TextOptions& options) {
-  return is_good(report) && !report.has_at_least(Severity::kWarning) ? "" : findings_text(report, options);
+  return is_good(report) && !report.has_at_least(Severity::kChange) ? "" : findings_text(report, options);
 }
 
 std::string report_text(const Report& report, const TextOptions& options) {
   const Style style(options.colour);
   std::string out = facts_head(report.machine, style);
-  out += listed_findings(report, options.details ? Severity::kInfo : least_told(report, Severity::kChange), options,
-                         style);
+  out += listed_findings(report, options.details ? Severity::kInfo : least_told(report), options, style);
   for (const auto& line : report.fix_written) out += printable(line) + "\n\n";
   out += values_section(report.launch, options, style);
   if (report.plan) out += plan_section(*report.plan, heads_divide(report), style);

@@ -44,7 +44,7 @@ std::string checked_text(const CheckedLaunch& launch, const SharedFacts& shared,
           own_text(shared, report.machine, style);
     if (launch.read && !launch.read->defaults.empty()) out += "  " + defaults_text(*launch.read) + "\n";
   }
-  const Severity least = options.details ? Severity::kInfo : least_told(report, Severity::kWarning);
+  const Severity least = options.details ? Severity::kInfo : least_told(report);
   for (const Diagnostic& d : report.findings) {
     if (d.severity >= least) out += finding_text(d, report.source, options) + "\n";
   }
