@@ -95,6 +95,21 @@ TEST_F(PolicyTest, SaysDeviceFactsAndLevel) {
               HasSubstr("B580"));
 }
 
+TEST_F(PolicyTest, SaysHowManyCards) {
+  const auto cards = [&](const std::string& options) {
+    const Json device = json("check --no-kernel " + options + " -- --model-path Qwen/Qwen3-0.6B")["facts"]["device"];
+    return std::pair(device["count"].get<int>(), device["memory_mib"].get<int>());
+  };
+  policy("device-count: 3\ndevice-profile: b580\n");
+  const int memory = cards("").second;
+  EXPECT_EQ(cards("").first, 3);
+  EXPECT_EQ(cards("--device-count 2"), std::pair(2, memory));
+  // Another card is another machine.
+  EXPECT_NE(cards("--device-profile b60").first, 3);
+  policy("device-count: 3\n");
+  EXPECT_EQ(cards("").first, 3);
+}
+
 TEST_F(PolicyTest, FaultsAreToldWithTheirLine) {
   const std::vector<std::pair<std::string, std::string>> rows = {
       {"relase: 0.5.23\n", ":1: no key is called relase; did you mean release?"},
@@ -104,6 +119,9 @@ TEST_F(PolicyTest, FaultsAreToldWithTheirLine) {
       {"severities: {PL003: wrning}\n", "did you mean warning?"},
       {"fail-on: sometimes\n", ":1: fail-on sometimes: no such level"},
       {"device-profile: b61\n", "did you mean b60?"},
+      {"device-count: 0\n", ":1: device-count 0: expected 1 to 4096"},
+      {"device-count: 4097\n", ":1: device-count 4097: expected 1 to 4096"},
+      {"device-count: four\n", ":1: device-count four: expected 1 to 4096"},
       {"ignores:\n- rule: PL003\n", ":2: reason: why is PL003 ignored?"},
       {"ignores:\n- reason: x\n", "rule: which one is ignored?"},
       {"ignores:\n- {rule: PL003, reason: x, until: soon}\n", "until soon: expected YYYY-MM-DD"},

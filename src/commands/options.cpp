@@ -203,8 +203,9 @@ void apply_policy(const Policy& policy, const LaunchFlags& flags, GivenMachine& 
   given.usual_release_place = policy.file;
   if (!flags.facts_file.empty() || !flags.sysroot.empty()) return;
   given.facts_file = policy.facts;
-  if (!flags.device.empty() || !flags.device_memory.empty() || policy.device_profile.empty()) return;
-  given.profile = facts::find_device_profile(policy.device_profile);
+  if (!flags.device.empty() || !flags.device_memory.empty()) return;
+  if (!policy.device_profile.empty()) given.profile = facts::find_device_profile(policy.device_profile);
+  if (policy.device_count > 0 && !flags.device_count) given.count = policy.device_count;
 }
 
 }  // namespace
@@ -212,7 +213,10 @@ void apply_policy(const Policy& policy, const LaunchFlags& flags, GivenMachine& 
 Result<Policy> policy_of(const LaunchFlags& flags) {
   if (flags.no_policy) return Policy{};
   auto policy = find_policy(flags.policy);
-  if (policy && flags.real_machine) policy->release = policy->facts = policy->device_profile = "";
+  if (policy && flags.real_machine) {
+    policy->release = policy->facts = policy->device_profile = "";
+    policy->device_count = 0;
+  }
   return policy;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -13,6 +14,7 @@
 #include "preflight/report.h"
 #include "preflight/rule.h"
 #include "src/args/closest_options.h"
+#include "src/base/limits.h"
 #include "src/base/read_text.h"
 #include "src/facts/device_profiles.h"
 #include "src/sources/yaml_tree.h"
@@ -24,8 +26,9 @@ namespace fs = std::filesystem;
 using python::YamlNode;
 
 constexpr std::string_view kName = ".xpu-preflight.yaml";
-constexpr std::array<std::string_view, 9> kKeys = {"release", "facts",  "device-profile", "fail-on", "severities",
-                                                   "select",  "ignore", "ignores",        "version"};
+constexpr std::array<std::string_view, 10> kKeys = {"release", "facts",      "device-profile", "device-count",
+                                                    "fail-on", "severities", "select",         "ignore",
+                                                    "ignores", "version"};
 constexpr std::array<std::string_view, 4> kEntryKeys = {"rule", "path", "reason", "until"};
 constexpr std::array<std::string_view, 5> kLevels = {"error", "warning", "change", "info", "never"};
 
@@ -112,6 +115,12 @@ class Reader {
                                  several ? facts::why_no_profile(value.text) : "not known" + meant(value.text, ids)));
       }
       policy_.device_profile = value.text;
+    }
+    if (name == "device-count") {
+      const char* end = value.text.data() + value.text.size();
+      const auto [stop, error] = std::from_chars(value.text.data(), end, policy_.device_count);
+      if (error != std::errc{} || stop != end || policy_.device_count < 1 || policy_.device_count > limits::kCards)
+        return fault(value, fmt::format("device-count {}: expected 1 to {}", value.text, limits::kCards));
     }
     if (name == "fail-on") {
       if (std::ranges::find(kLevels, value.text) == kLevels.end()) {

@@ -31,6 +31,7 @@ struct Policy {
   std::string release;
   std::string facts;
   std::string device_profile;
+  int device_count = 0;  // 0: not said
   std::string fail_on;
   std::map<std::string, Severity> severities;  // by rule
   std::vector<std::string> select;
