@@ -7,15 +7,12 @@
 //
 // PREFLIGHT_WRITE_LAUNCH_RELEASES=FILE writes what the program does; read every line that changed before you keep it.
 // PREFLIGHT_ONLY_LAUNCHES=FILE looks at the launches that FILE names alone, a line each as here.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <map>
-#include <set>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,12 +20,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "preflight/fields.h"
-#include "preflight/report.h"
-#include "preflight/rule.h"
-#include "src/args/option_index.h"
-#include "src/launch/launch_view.h"
-#include "tests/support/example_launch.h"
 #include "tests/support/launch_said.h"
 #include "tests/support/paths.h"
 #include "tests/support/release_ranges.h"
@@ -36,68 +27,13 @@
 namespace preflight {
 namespace {
 
-// A remedy names options of its release only, and gives values to those that take some.
-void expect_well_formed(const Diagnostic& d, Release release) {
-  const auto& options = args::OptionIndex::of(release);
-  for (const Remedy& remedy : d.remedies) {
-    for (const RemedyStep& step : remedy.steps) {
-      if (!remedy.release.empty() || step.kind == StepKind::kSet || step.kind == StepKind::kUnset) continue;
-      const args::Option* option = options.find(step.name);
-      if (step.kind == StepKind::kDrop && option == nullptr) continue;  // the way out of a word that nothing takes
-      ASSERT_NE(option, nullptr) << d.rule << " in " << release.text() << ": " << step.name;
-      if (step.kind != StepKind::kGive) continue;
-      if (option->arity == args::Arity::kNone) {
-        EXPECT_TRUE(step.values.empty()) << d.rule << " in " << release.text() << ": " << d.fix;
-      }
-    }
-  }
-}
-
 using testing::Said;
-using testing::Teller;
-
-// Every word of a report that a release may decide. LG001 repeats SGLang's log, which recorded launches compare.
-Said said_of(const Launch& launch) {
-  Teller teller;
-  teller.say("outcome", testing::outcome_text(launch));
-  for (const Diagnostic& d : check(launch).diagnostics) {
-    if (d.rule == "LG001") continue;
-    expect_well_formed(d, launch.release());
-    teller.say(d.rule, d.message);
-    const Rule* rule = find_rule(d.rule);
-    if (rule != nullptr && rule->severity != d.severity) teller.say(d.rule + " is", name_of(d.severity));
-    teller.say_if_any(d.rule + (d.field ? fmt::format(" {}", field_name(*d.field)) : "") + " fix", d.fix);
-    if (d.rule.starts_with("CH"))
-      teller.say(fmt::format("{} {} why", d.rule, d.field ? field_name(*d.field) : ""), d.why);
-  }
-  if (launch.accepted()) {
-    testing::tell_view(LaunchView(launch), teller);
-    if (!launch.model) return teller.take();
-    testing::tell_plan(launch, teller);
-    testing::tell_sheet(launch, teller);
-  }
-  return teller.take();
-}
-
-// "> MODEL DEVICE [NAME=VALUE…] -- ARGUMENTS" in one release.
-Launch launch_of_line(Release release, const std::string& line) {
-  const auto split = line.find(" -- ");
-  std::istringstream head(line.substr(2, split - 2));
-  std::string model;
-  std::string device;
-  head >> model >> device;
-  Environment env;
-  for (std::string word; head >> word;) env[word.substr(0, word.find('='))] = word.substr(word.find('=') + 1);
-  DeviceFacts cards = testing::device_of(device);
-  cards.host_memory_mib = 131072;  // not this machine's
-  return testing::launch_of(release, model, testing::split_words(line.substr(split + 4)), cards, env);
-}
 
 std::vector<std::string> said_in_releases(const std::string& line) {
   std::map<Release, Said> by_release;
   Said ever;
   for (const Release release : supported_releases()) {
-    by_release[release] = said_of(launch_of_line(release, line));
+    by_release[release] = testing::said_of(testing::launch_of_line(release, line));
     ever.merge(Said(by_release[release]));
   }
   std::vector<std::string> lines;

@@ -1,17 +1,25 @@
 #include "tests/support/launch_said.h"
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "preflight/fields.h"
 #include "preflight/plan.h"
+#include "preflight/report.h"
+#include "preflight/rule.h"
+#include "src/args/option_index.h"
 #include "src/facts/draft_model.h"
 #include "src/facts/model_files.h"
 #include "src/launch/workspace.h"
 #include "src/plan/kept_layers.h"
 #include "src/plan/memory_sheet.h"
+#include "tests/support/example_launch.h"
 
 namespace preflight::testing {
 
@@ -84,6 +92,62 @@ void tell_sheet(const Launch& launch, Teller& teller) {
   }
   teller.say_if_any("index keys of a token", sheet->cost.index_bytes_per_token);
   teller.say_if_any("draft's cache of a token", sheet->cost.draft_bytes_per_token);
+}
+
+namespace {
+
+// A remedy names options of its release only, and gives values to those that take some.
+void expect_well_formed(const Diagnostic& d, Release release) {
+  const auto& options = args::OptionIndex::of(release);
+  for (const Remedy& remedy : d.remedies) {
+    for (const RemedyStep& step : remedy.steps) {
+      if (!remedy.release.empty() || step.kind == StepKind::kSet || step.kind == StepKind::kUnset) continue;
+      const args::Option* option = options.find(step.name);
+      if (step.kind == StepKind::kDrop && option == nullptr) continue;  // the way out of a word that nothing takes
+      ASSERT_NE(option, nullptr) << d.rule << " in " << release.text() << ": " << step.name;
+      if (step.kind != StepKind::kGive) continue;
+      if (option->arity == args::Arity::kNone) {
+        EXPECT_TRUE(step.values.empty()) << d.rule << " in " << release.text() << ": " << d.fix;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Said said_of(const Launch& launch) {
+  Teller teller;
+  teller.say("outcome", outcome_text(launch));
+  for (const Diagnostic& d : check(launch).diagnostics) {
+    if (d.rule == "LG001") continue;
+    expect_well_formed(d, launch.release());
+    teller.say(d.rule, d.message);
+    const Rule* rule = find_rule(d.rule);
+    if (rule != nullptr && rule->severity != d.severity) teller.say(d.rule + " is", name_of(d.severity));
+    teller.say_if_any(d.rule + (d.field ? fmt::format(" {}", field_name(*d.field)) : "") + " fix", d.fix);
+    if (d.rule.starts_with("CH"))
+      teller.say(fmt::format("{} {} why", d.rule, d.field ? field_name(*d.field) : ""), d.why);
+  }
+  if (launch.accepted()) {
+    tell_view(LaunchView(launch), teller);
+    if (!launch.model) return teller.take();
+    tell_plan(launch, teller);
+    tell_sheet(launch, teller);
+  }
+  return teller.take();
+}
+
+Launch launch_of_line(Release release, const std::string& line) {
+  const auto split = line.find(" -- ");
+  std::istringstream head(line.substr(2, split - 2));
+  std::string model;
+  std::string device;
+  head >> model >> device;
+  Environment env;
+  for (std::string word; head >> word;) env[word.substr(0, word.find('='))] = word.substr(word.find('=') + 1);
+  DeviceFacts cards = device_of(device);
+  cards.host_memory_mib = 131072;  // not this machine's
+  return launch_of(release, model, split_words(line.substr(split + 4)), cards, env);
 }
 
 }  // namespace preflight::testing

@@ -40,4 +40,10 @@ void tell_plan(const Launch& launch, Teller& teller);
 // What the memory sheet counts; of a launch whose model is known.
 void tell_sheet(const Launch& launch, Teller& teller);
 
+// Every word of a report that a release may decide. LG001 repeats SGLang's log, which recorded launches compare.
+Said said_of(const Launch& launch);
+
+// "> MODEL DEVICE [NAME=VALUE…] -- ARGUMENTS" in one release.
+Launch launch_of_line(Release release, const std::string& line);
+
 }  // namespace preflight::testing
