@@ -298,7 +298,7 @@ TEST(LaunchView, NoOtherRoomReadsTheFieldsBehindItsAnswers) {
   const std::regex read(
       R"((\[|integer\(|number\(|text\(|one_of\(|on\(|size\(|width\(|launch, )Field::(prefill_attention_backend|decode_attention_backend)"
       R"(|attn_dp_size|enable_dp_attention|attn_cp_size|dcp_size|kv_cache_dtype|mamba_radix_cache_strategy)"
-      R"(|mamba_scheduler_strategy|moe_dp_size|ep_size|dp_size|base_gpu_id|gpu_id_step)\b)");
+      R"(|mamba_scheduler_strategy|moe_dp_size|ep_size|dp_size|base_gpu_id|gpu_id_step|disaggregation_mode)\b|\bis\(Field::disaggregation_mode\b)");
   std::vector<std::string> readers;
   for (const char* room : {"rules", "plan", "fix", "commands", "report", "kernels", "sample"}) {
     const std::filesystem::path folder = std::filesystem::path(testing::source_directory()) / "src" / room;

@@ -284,13 +284,13 @@ std::optional<Examined> tracing(const facts::HostState& host, const Launch& laun
 std::optional<Examined> locked_memory(const facts::HostState& host, const Launch& launch) {
   constexpr std::uint64_t kLeastLocked = std::uint64_t{512} << 20;
   constexpr std::uint64_t kLocksAll = std::uint64_t{1} << 14;  // CAP_IPC_LOCK
-  const auto is = [&](Field field, std::string_view word) {
+  const auto asks = [&](Field field, std::string_view word) {
     if (launch.args.raw.empty()) return false;
     const Value& value = launch.args[field];
     return value.is_string() && value.as_string() == word;
   };
-  const bool parted = is(Field::disaggregation_mode, "prefill") || is(Field::disaggregation_mode, "decode");
-  if (!parted || !is(Field::disaggregation_transfer_backend, "nixl") || !host.has_rdma) return std::nullopt;
+  const bool parted = asks(Field::disaggregation_mode, "prefill") || asks(Field::disaggregation_mode, "decode");
+  if (!parted || !asks(Field::disaggregation_transfer_backend, "nixl") || !host.has_rdma) return std::nullopt;
   if (!host.locked_memory_bytes) return not_checked("HO024", "how much memory may be locked is not known");
   const std::uint64_t limit = *host.locked_memory_bytes;
   if (limit == UINT64_MAX) return fine("HO024", "no limit");

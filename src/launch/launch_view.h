@@ -40,6 +40,11 @@ class LaunchView {
   [[nodiscard]] bool given(Field f) const { return launch_.args.last_given(f) != nullptr; }
   [[nodiscard]] bool env_on(std::string_view name) const;
 
+  // Prefill and decode on servers of their own: which of the two this one does.
+  [[nodiscard]] bool only_prefills() const { return is(Field::disaggregation_mode, "prefill"); }
+  [[nodiscard]] bool only_decodes() const { return is(Field::disaggregation_mode, "decode"); }
+  [[nodiscard]] bool is_disaggregated() const { return only_prefills() || only_decodes(); }
+
   // Effective attention backends: the split options, else the base.
   [[nodiscard]] std::string_view base_backend() const { return text(Field::attention_backend); }
   [[nodiscard]] std::string_view prefill_backend() const;

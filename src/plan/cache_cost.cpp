@@ -40,7 +40,7 @@ bool leaves_out_reused(const Launch& launch) {
   const Release release = launch.args.release;
   if (release < v0_5(18) || on(launch, Field::enable_hisparse)) return false;
   if (release >= v0_5(20) && on(launch, Field::enable_unified_cache_external_linker)) return false;
-  const bool disaggregated = launch[Field::disaggregation_mode] != Value("null");
+  const bool disaggregated = LaunchView(launch).is_disaggregated();
   return release >= v0_5(22) || (!on(launch, Field::enable_hierarchical_cache) && !disaggregated);
 }
 
@@ -81,8 +81,8 @@ std::int64_t latent_elements(const LaunchView& view) {
   if (view.before(17) || view.kv_dtype() != "fp8_e4m3" || !is_deepseek_sparse(m, view.release())) return plain;
   const auto prefill = [&](std::string_view b) { return view.is(Field::dsa_prefill_backend, b); };
   const auto decode = [&](std::string_view b) { return view.is(Field::dsa_decode_backend, b); };
-  const bool only_decodes = view.since(22) && view.is(Field::disaggregation_mode, "decode");
-  const bool only_prefills = view.since(22) && view.is(Field::disaggregation_mode, "prefill");
+  const bool only_decodes = view.since(22) && view.only_decodes();
+  const bool only_prefills = view.since(22) && view.only_prefills();
   if ((!only_decodes && prefill("trtllm")) || (!only_prefills && decode("trtllm"))) return plain;
   if (view.since(22) && prefill("tilelang") && decode("tilelang")) return plain;
   return m.kv_lora_rank + m.kv_lora_rank / 128 * 4 + m.qk_rope_head_dim * 2;

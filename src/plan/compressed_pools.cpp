@@ -113,7 +113,7 @@ class Pools {
   [[nodiscard]] std::optional<std::int64_t> window_cap() const {
     const auto running = asked_requests();
     const std::int64_t window = config_int(m_, "sliding_window");
-    const bool decodes = view_.is(Field::disaggregation_mode, "decode");
+    const bool decodes = view_.only_decodes();
     if (!as_allocated() || share_given() || !running || window <= 0) return std::nullopt;
     if (!decodes && view_.integer(Field::chunked_prefill_size, 0) <= 0) return std::nullopt;
     const std::int64_t usual = view_.radix_cache() ? 4 * *running : 0;
@@ -139,7 +139,7 @@ class Pools {
   // States of the groups of 128 that are not complete, by request.
   [[nodiscard]] std::int64_t state_bytes(std::int64_t running) const {
     if (many_ == 0) return 0;
-    const bool decodes = view_.is(Field::disaggregation_mode, "decode");
+    const bool decodes = view_.only_decodes();
     const std::int64_t extra = decodes ? view_.integer(Field::disaggregation_decode_extra_slots, 0) : 0;
     const std::int64_t rows = (running + extra + 1) * ring(kMany) + ring(kMany) + 1;
     return ceil_div(rows, kMany) * kMany * 2 * latent() * state_element() * many_;

@@ -25,8 +25,8 @@ std::int64_t states_per_request(const LaunchView& view) {
 
 // Speculative decoding keeps a state for every draft token of a running request; a prefill server verifies nothing.
 double drafted_states(const LaunchView& view) {
-  const bool prefills = view.since(22) && view.is(Field::disaggregation_mode, "prefill") &&
-                        !view.on(Field::enable_pd_role_switch) && !view.on(Field::enable_unified_memory);
+  const bool prefills = view.since(22) && view.only_prefills() && !view.on(Field::enable_pd_role_switch) &&
+                        !view.on(Field::enable_unified_memory);
   if (view.algorithm().empty() || prefills) return 0.0;
   return static_cast<double>(view.integer(Field::speculative_num_draft_tokens, 0));
 }

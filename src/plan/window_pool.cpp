@@ -40,7 +40,7 @@ std::int64_t window_request_cap(const LaunchView& view, std::int64_t window, std
   const std::int64_t page = view.page_size();
   const std::int64_t drafted = std::max<std::int64_t>(1, view.integer(Field::speculative_num_draft_tokens, 1));
   const std::int64_t each = window + eviction_interval(view) * drafted + page + decode_slots(view);
-  if (view.is(Field::disaggregation_mode, "decode")) {
+  if (view.only_decodes()) {
     return each * running + (window + page) * view.integer(Field::disaggregation_decode_extra_slots, 0);
   }
   const std::int64_t chunks = view.on(Field::disable_overlap_schedule) ? 1 : 2;
@@ -52,7 +52,7 @@ std::optional<std::int64_t> capped_window_pool(const LaunchView& view, const Cac
   const auto window = told_window(view.model());
   if (view.before(14) || cost.window_layers == 0 || cost.layers == 0) return std::nullopt;
   if (!running || !window || view.radix_cache()) return std::nullopt;
-  const bool decodes = view.is(Field::disaggregation_mode, "decode");
+  const bool decodes = view.only_decodes();
   const Value& chunk = view[Field::chunked_prefill_size];
   if (!decodes && (!chunk.is_int() || (view.since(22) && chunk.as_int() <= 0))) return std::nullopt;
   return align_up(window_request_cap(view, *window, *running), view.page_size());

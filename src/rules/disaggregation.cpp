@@ -17,10 +17,6 @@
 namespace preflight::rules {
 namespace {
 
-bool is_disaggregated(const LaunchFacts& f) {
-  return !f.text(Field::disaggregation_mode).empty() && !f.is(Field::disaggregation_mode, "null");
-}
-
 // Where the option is not given, once the pool is there (kv_cache_builder.py, resolve_decode_retraction_backup).
 bool backs_up_in_host_pool(const LaunchFacts& f) {
   if (f.is(Field::disaggregation_decode_retraction_backup, "host_pool")) return true;
@@ -52,14 +48,14 @@ std::optional<HostPool> host_pool(const LaunchFacts& f) {
 }  // namespace
 
 std::optional<Finding> transfer_backend(const LaunchFacts& f) {
-  if (!is_disaggregated(f) || f.one_of(Field::disaggregation_transfer_backend, {"nixl", "ascend", "mori"}))
+  if (!f.is_disaggregated() || f.one_of(Field::disaggregation_transfer_backend, {"nixl", "ascend", "mori"}))
     return std::nullopt;
   return Finding{.message = fmt::format("disaggregation over {}: on XPU nixl is the tested transfer backend",
                                         f.text(Field::disaggregation_transfer_backend))};
 }
 
 std::optional<Finding> transfer_of_others(const LaunchFacts& f) {
-  if (!is_disaggregated(f) || !f.one_of(Field::disaggregation_transfer_backend, {"ascend", "mori"}))
+  if (!f.is_disaggregated() || !f.one_of(Field::disaggregation_transfer_backend, {"ascend", "mori"}))
     return std::nullopt;
   const bool ascend = f.is(Field::disaggregation_transfer_backend, "ascend");
   return Finding{.message = fmt::format("--disaggregation-transfer-backend {} needs the package {}",
@@ -69,7 +65,7 @@ std::optional<Finding> transfer_of_others(const LaunchFacts& f) {
 
 // A prefix that the cache holds is sent before the rest is computed; with overlap the transfer waits for an event.
 std::optional<Finding> early_transfer(const LaunchFacts& f) {
-  if (!f.is(Field::disaggregation_mode, "prefill") || f.on(Field::disable_overlap_schedule) || !f.radix_cache()) {
+  if (!f.only_prefills() || f.on(Field::disable_overlap_schedule) || !f.radix_cache()) {
     return std::nullopt;
   }
   const Environment& env = f.launch().env;
@@ -79,7 +75,7 @@ std::optional<Finding> early_transfer(const LaunchFacts& f) {
 }
 
 std::optional<Finding> decode_host_pool(const LaunchFacts& f) {
-  if (!f.is(Field::disaggregation_mode, "decode") || f.on(Field::enable_hierarchical_cache)) return std::nullopt;
+  if (!f.only_decodes() || f.on(Field::enable_hierarchical_cache)) return std::nullopt;
   if (!backs_up_in_host_pool(f)) return std::nullopt;
   return Finding{.message = fmt::format("this decode server keeps retracted requests in a host pool, which is "
                                         "registered through CUDA in {}",
@@ -88,7 +84,7 @@ std::optional<Finding> decode_host_pool(const LaunchFacts& f) {
 
 // Before 0.5.20 launches of DeepSeek's sparse attention end while the pool is built (QN010).
 std::optional<Finding> copies_retracted(const LaunchFacts& f) {
-  if (!f.is(Field::disaggregation_mode, "decode")) return std::nullopt;
+  if (!f.only_decodes()) return std::nullopt;
   const bool sparse = f.since(20) && is_deepseek_sparse(f.model(), f.release());
   if (!f.before(13) && !sparse) return std::nullopt;
   if (f.one_of(Field::disaggregation_decode_retraction_backup, {"host_pool", "none"})) return std::nullopt;
@@ -100,8 +96,7 @@ std::optional<Finding> copies_retracted(const LaunchFacts& f) {
 }
 
 std::optional<Finding> mooncake_indices(const LaunchFacts& f) {
-  const bool sends = f.is(Field::disaggregation_mode, "prefill") &&
-                     f.is(Field::disaggregation_transfer_backend, "mooncake") &&
+  const bool sends = f.only_prefills() && f.is(Field::disaggregation_transfer_backend, "mooncake") &&
                      !f.env_on("SGLANG_DISAGGREGATION_ALL_CP_RANKS_TRANSFER");
   if (!sends) return std::nullopt;
   return Finding{

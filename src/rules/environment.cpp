@@ -84,7 +84,7 @@ std::optional<Finding> platform_of_a_plugin(const LaunchFacts& f) {
 // What the prefill side asks of a launch that stages its transfers, beside a model without MLA.
 std::string staging_refused(const LaunchFacts& f) {
   if (f.model().is_mla()) return "an MLA model has no use for it";
-  if (f.before(17) || !f.is(Field::disaggregation_mode, "prefill")) return "";
+  if (f.before(17) || !f.only_prefills()) return "";
   const std::int64_t given = f.integer(Field::chunked_prefill_size, 0);
   const std::int64_t chunk = given == 0 ? 8192 : given;
   if (chunk <= 0 || chunk % f.page_size() != 0) {
@@ -96,7 +96,7 @@ std::string staging_refused(const LaunchFacts& f) {
 
 std::optional<Finding> staging_buffer(const LaunchFacts& f) {
   constexpr const char* kName = "SGLANG_DISAGG_STAGING_BUFFER";
-  if (!f.env_on(kName) || !f.one_of(Field::disaggregation_mode, {"prefill", "decode"})) return std::nullopt;
+  if (!f.env_on(kName) || !f.is_disaggregated()) return std::nullopt;
   std::string why = staging_refused(f);
   std::optional<Severity> severity;
   if (why.empty() && f.is(Field::device, "xpu") && f.before(23) &&
@@ -105,8 +105,9 @@ std::optional<Finding> staging_buffer(const LaunchFacts& f) {
     severity = Severity::kWarning;  // SGLang's own XPU test of it does not say since which release it passes
   }
   if (why.empty()) return std::nullopt;
-  return Finding{.message = fmt::format("{} ends the {} server: {}", kName, f.text(Field::disaggregation_mode), why),
-                 .severity = severity};
+  return Finding{
+      .message = fmt::format("{} ends the {} server: {}", kName, f.only_prefills() ? "prefill" : "decode", why),
+      .severity = severity};
 }
 
 const Rule kRules[] = {

@@ -46,8 +46,7 @@ bool simulates(const LaunchFacts& f) {
   return python::to_float(length->second).value_or(-1.0) > 0.0;
 }
 bool transfers_by_nixl(const LaunchFacts& f) {
-  return f.one_of(Field::disaggregation_mode, {"prefill", "decode"}) &&
-         f.is(Field::disaggregation_transfer_backend, "nixl");
+  return f.is_disaggregated() && f.is(Field::disaggregation_transfer_backend, "nixl");
 }
 
 struct WordReader {

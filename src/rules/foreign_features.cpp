@@ -47,7 +47,7 @@ bool reads_no_scales(const LaunchFacts& f) {
            return is_own(facts::model_class(name, f.release())) && std::ranges::find(kRead, name) == kRead.end();
          });
 }
-bool apart(const LaunchFacts& f) { return f.one_of(Field::disaggregation_mode, {"prefill", "decode"}); }
+bool apart(const LaunchFacts& f) { return f.is_disaggregated(); }
 bool with_adapters(const LaunchFacts& f) { return f.on(Field::enable_lora); }
 bool in_groups(const LaunchFacts& f) {
   return f.integer(Field::offload_group_size, 0) > 0 && f.number(Field::cpu_offload_gb, 0) <= 0;
@@ -57,9 +57,7 @@ bool without_embedding_tables(const LaunchFacts& f) {
 }
 bool of_one_pool(const LaunchFacts& f) { return !is_hybrid(f.model()) && !f.model().is_hybrid_swa; }
 bool of_two_pools(const LaunchFacts& f) { return !of_one_pool(f); }
-bool decodes_windows(const LaunchFacts& f) {
-  return f.is(Field::disaggregation_mode, "decode") && f.model().is_hybrid_swa_compress;
-}
+bool decodes_windows(const LaunchFacts& f) { return f.only_decodes() && f.model().is_hybrid_swa_compress; }
 bool hybrid_without_indexer(const LaunchFacts& f) { return is_hybrid(f.model()) && !has_qwen_indexer(f.model()); }
 bool cuts_attention(const LaunchFacts& f) { return f.attention_tp() > 1; }
 // The host's pools are built: before, SA005 says what they fail with.

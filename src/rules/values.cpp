@@ -30,7 +30,7 @@ struct Limits {
   double most;
   bool (*read)(const LaunchFacts&) = always;  // the number is used
 };
-bool prefills_apart(const LaunchFacts& f) { return f.is(Field::disaggregation_mode, "prefill"); }
+bool prefills_apart(const LaunchFacts& f) { return f.only_prefills(); }
 constexpr std::array kLimits = {Limits{Field::tp_size, 1, kAny},
                                 Limits{Field::pp_size, 1, kAny},
                                 Limits{Field::dp_size, 1, kAny},
@@ -56,7 +56,7 @@ constexpr std::array kLimits = {Limits{Field::tp_size, 1, kAny},
                                 Limits{Field::triton_attention_split_tile_size, 1, kAny, splits_keys},
                                 Limits{Field::triton_attention_num_kv_splits, 1, kAny, splits_keys}};
 
-bool decodes_apart(const LaunchFacts& f) { return f.is(Field::disaggregation_mode, "decode"); }
+bool decodes_apart(const LaunchFacts& f) { return f.only_decodes(); }
 
 // Divisors that may be below 0.
 struct Divisor {

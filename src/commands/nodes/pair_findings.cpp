@@ -29,9 +29,8 @@ bool may_fit(Field field, const Launch& prefill, const Launch& decode) {
 
 std::string disaggregation_mode(const Launch& launch) {
   if (!launch.accepted()) return {};
-  const Value& mode = launch[Field::disaggregation_mode];
-  const std::string text = mode.is_string() ? mode.as_string() : std::string();
-  return text == "prefill" || text == "decode" ? text : std::string();
+  const LaunchView view(launch);
+  return view.only_prefills() ? "prefill" : view.only_decodes() ? "decode" : "";
 }
 
 std::vector<Diagnostic> pair_findings(const std::vector<Node>& nodes, const std::vector<PreparedLaunch>& launches) {
