@@ -272,6 +272,7 @@ struct ShellEvaluator::Declaring {
   bool withdraws = false;  // export -n, declare +x
   bool local;
   bool stays;
+  bool lists = false;  // -a, -A
   std::string attribute = {};
 
   explicit Declaring(const std::string& name, bool in_function)
@@ -286,6 +287,7 @@ struct ShellEvaluator::Declaring {
     for (const char letter : option) {
       if (std::string_view("ilunA").find(letter) != std::string_view::npos) attribute = std::string("-") + letter;
       stays = stays || letter == 'r';
+      lists = lists || letter == 'a' || letter == 'A';
     }
   }
 };
@@ -317,6 +319,15 @@ void ShellEvaluator::declare_value(const Declaring& how, const Assignment& assig
   if (how.local) make_local(assignment.name, assignment.is_array || assignment.appends);
   if (how.attribute == "-n" && !assignment.is_array) return refer(assignment.name, word);
   mark_declared(how, assignment.name, true);
+  const std::string_view value = std::string_view(word.text).substr(word.text.find('=') + 1);
+  const bool lists = how.lists && !assignment.is_array && (!word.unknowns.empty() || value.starts_with('('));
+  if (lists) {  // whose text is read once more, as a list
+    set_unknown(assignment.name,
+                fmt::format("what a list sets of {} is not followed; give it with {}", assignment.name,
+                            how_to_set(assignment.name)),
+                word.begin);
+    return;
+  }
   const ShellWord expanded = word;
   assign(assignment, how.exports && !how.withdraws, &command, assignment.is_array ? nullptr : &expanded);
   mark_declared(how, assignment.name, false);
@@ -402,6 +413,9 @@ void ShellEvaluator::set_options(const std::vector<ShellWord>& words) {
       state_.exits_on_error = w[0] == '-';
       state_.may_exit_on_error = false;
     }
+    const std::string_view named = option ? std::string_view(words[i + 1].text) : std::string_view();
+    if (w[0] == '-' && (w.find('n') != std::string::npos || named == "noexec")) return run_nothing(words[0].begin);
+    posix_ = posix_ || named == "posix";
     if (w.find('u') != std::string::npos || (option && words[i + 1].text == "nounset"))
       state_.exits_on_unset = w[0] == '-';
     const bool files = w.find('f') != std::string::npos || (option && words[i + 1].text == "noglob");
@@ -418,6 +432,14 @@ void ShellEvaluator::set_options(const std::vector<ShellWord>& words) {
     }
     if (option) ++i;
   }
+}
+
+// set -n: from here on a script is read, and nothing of it runs, no trap either.
+void ShellEvaluator::run_nothing(std::size_t at) {
+  state_.end = fmt::format("unless nothing runs behind set -n at line {}", line_of(at));
+  state_.end_depth = 0;
+  state_.ended = state_.replaced = true;
+  state_.fails = false;
 }
 
 // Those of the shell itself, as `set` and `shopt` take them.
@@ -448,11 +470,29 @@ void ShellEvaluator::unset(const std::vector<ShellWord>& words) {
       unset_item(words[i], bracket);
     } else {
       for (std::set<std::string>* names : written_) names->insert(w);
-      if (variables && is_name(w)) state_.variables[w] = {};
-      if (variables) state_.exported_names.erase(w);
+      if (variables && is_name(w)) unset_variable(w, words[i].begin);
       if (functions) state_.functions.erase(w);
     }
   }
+}
+
+// A name that is local in a function around the one that runs: bash shows what it had outside of that.
+void ShellEvaluator::unset_variable(const std::string& name, std::size_t at) {
+  const auto is_it = [&](const SavedVariable& one) { return one.first == name; };
+  const bool own = locals_.empty() || std::ranges::any_of(locals_.back(), is_it);
+  bool of_caller = false;
+  for (auto names = locals_.begin(); !own && names + 1 != locals_.end(); ++names) {
+    for (SavedVariable& one : *names) {
+      if (!is_it(one)) continue;
+      of_caller = true;
+      // Whether this comes back as that function returns is not followed, either.
+      one.second = ShellVariable{.value = std::make_shared<const ShellValue>(
+                                     ShellValue{.text = unknown_text(depends(name, "unset in a function", at), at)})};
+    }
+  }
+  if (of_caller) return set_unknown(name, depends(name, "unset in a function", at), at);
+  state_.variables[name] = {};
+  state_.exported_names.erase(name);
 }
 
 // unset 'NAME[subscript]'
@@ -492,8 +532,6 @@ void ShellEvaluator::end_of_sh(std::size_t at) {
   if (for_sh_) state_.may_end.emplace(fmt::format("unless the script ends at line {}", line_of(at)), 0);
 }
 
-namespace {
-
 // What fails in one of these ends a shell as POSIX has it, and bash goes on.
 bool is_special_builtin(std::string_view name) {
   constexpr auto kThose =
@@ -501,6 +539,8 @@ bool is_special_builtin(std::string_view name) {
                                        "return", "set", "shift", "times", "trap", "unset"});
   return std::ranges::find(kThose, name) != kThose.end();
 }
+
+namespace {
 
 // Names of `set -o` in dash.
 bool is_option_of_sh(std::string_view name) {
@@ -885,130 +925,6 @@ void ShellEvaluator::trap_each_command(const ShellText& action, std::string_view
       remember(one.name, {}, false, nullptr);
     }
   }
-}
-
-// True when the command is done with.
-bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from,
-                             Status& status) {
-  const std::vector<ShellWord>& words = command.words;
-  const std::string name = words.front().text;
-  status = Status::kTrue;
-  if (name == "true" || name == ":") return true;
-  if (name == "kill") heed_own_end(node, command);
-  if (name == "false") {
-    status = Status::kFalse;
-    return true;
-  }
-  if (name == "[" || name == "test") {
-    std::vector<ShellWord> inside(words.begin() + 1, words.end());
-    if (name == "[" && !inside.empty()) inside.pop_back();
-    status = test(inside);
-    return true;
-  }
-  if (name == "export" || name == "readonly" || name == "unset" || name == "set") heed_bad_words(words);
-  if (name == "export" || name == "declare" || name == "typeset" || name == "local" || name == "readonly") {
-    if (name == "export" && words.size() > 1 && words[1].text.starts_with("-f")) {
-      export_functions(words);
-      return true;
-    }
-    const bool misplaced = name == "local" && locals_.empty();  // which sets nothing
-    if (misplaced) status = Status::kFalse;
-    if (!misplaced) declare(command, node, from);
-    emit(command);
-    return true;
-  }
-  if (name == "unset") {
-    unset(words);
-    emit(command);
-    return true;
-  }
-  if (name == "set") {
-    set_options(words);
-    emit(command);
-    return true;
-  }
-  if (name == "shift") {
-    status = shift(words);
-    return true;
-  }
-  if (name == "exit" || name == "return" || name == "break" || name == "continue") {
-    if (printing_ != nullptr && undecided_ > printing_->undecided) printing_->known = false;
-    if (name == "break" || name == "continue") {
-      leave_loops(words, name == "continue");
-      return true;
-    }
-    if (name == "return" && !returns_.empty()) {
-      for (Loop& loop : loops_) loop.unclear = loop.unclear || undecided_ > loop.undecided;
-      spend(state_.size());
-      returns_.back().push_back(state_);
-      auto& fails = returns_.back().back().fails;
-      fails.reset();
-      if (words.size() > 1 && words[1].unknowns.empty() && is_number(words[1].text)) fails = words[1].text != "0";
-    }
-    const bool returns = name == "return" && !returns_.empty();
-    state_.fails.reset();
-    if (name == "exit" && words.size() == 1 && state_.last_status) state_.fails = *state_.last_status != "0";
-    if (name == "exit" && words.size() == 2 && words[1].unknowns.empty() && is_number(words[1].text))
-      state_.fails = words[1].text != "0";
-    state_.end = fmt::format("unless {} at line {}", returns ? "its function returns" : "the script ends",
-                             line_of(command.begin));
-    state_.end_depth = returns ? returns_.size() : 0;
-    state_.ended = true;
-    const bool fails = state_.fails == std::optional(true);
-    if (const auto [told, first] = end_fails_.emplace(state_.end, fails); !first) told->second = told->second && fails;
-    return true;
-  }
-  status = Status::kUnknown;
-  if (name == "cd" || name == "pushd" || name == "popd") {
-    status = change_folder(words);
-    emit(command);
-    return true;
-  }
-  if (name == "source" || name == ".") {
-    if (const auto text = sourced_stream(command, node))
-      run_sourced(*text, {}, words[0].begin);
-    else
-      status = source(words);
-    emit(command);
-    return true;
-  }
-  if (name == "eval") {
-    evaluate(words);
-    return true;
-  }
-  if (name == "read" || name == "mapfile" || name == "readarray") {
-    if (const auto done = read_known(command)) {
-      status = *done;
-      return true;
-    }
-    if (input_) input_ = std::nullopt;
-    read_names(words, name == "read" ? "pdntuiN" : "dnOsuCc");
-    return true;
-  }
-  if (name == "getopts") {
-    status = get_options(words);
-    return true;
-  }
-  if (name == "shopt") {
-    set_shell_options(words);
-    return true;
-  }
-  if (name == "alias" && expands_aliases_) {
-    for (std::size_t i = 1; i < words.size(); ++i) aliases_.insert(words[i].text.substr(0, words[i].text.find('=')));
-  }
-  if (name == "trap" && words.size() > 2 && (words.back().text == "DEBUG" || words.back().text == "RETURN") &&
-      words[words.size() - 2].text != "-")
-    trap_each_command(words[words.size() - 2], words.back().text, words[0].begin);
-  if (name == "trap" && set_trap(words)) return true;
-  if (name == "printf" && words.size() > 2 && words[1].text == "-v") {
-    status = print_into(words);
-    return true;
-  }
-  if (name == "let") {
-    status = run_let(words, node, from);
-    return true;
-  }
-  return false;
 }
 
 }  // namespace preflight::sources

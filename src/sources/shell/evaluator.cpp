@@ -126,6 +126,10 @@ void ShellEvaluator::run_whole(const ShellText& text, const std::string& file, c
   stands_in_ = outer_place;
 }
 
+static bool is_behind_line(const std::string& text, std::size_t from, std::size_t to) {
+  return std::string_view(text).substr(0, to).find('\n', from == 0 ? 0 : from - 1) != std::string_view::npos;
+}
+
 void ShellEvaluator::run_parsed(const ShellText& text, Text around) {
   if (++budget_.depth > limits::kShellCalls) {
     --budget_.depth;
@@ -143,6 +147,7 @@ void ShellEvaluator::run_parsed(const ShellText& text, Text around) {
   around.script = &kept->first;
   around.here_documents = &parser.here_documents();
   const Text before = std::exchange(text_, std::move(around));
+  std::size_t end = 0;  // of the node before
   while (!error_ && !state_.ended) {
     parser.set_choices(choices_ || knows_choices(pasted_));
     const NodePtr node = parser.next();
@@ -152,6 +157,9 @@ void ShellEvaluator::run_parsed(const ShellText& text, Text around) {
     }
     if (!node) break;
     const std::size_t left_open = std::exchange(budget_.open_words, budget_.depth > 1 ? parser.words() : 0);
+    if (budget_.depth == 1 && is_behind_line(kept->first.text, end, node->begin))  // failglob ends a line alone
+      std::erase_if(state_.may_end, [](const auto& one) { return one.first.starts_with(kUnlessNoFile); });
+    end = std::max(node->begin, node->end);
     run_node(*node);
     if (state_.stays && muted_ == 0) tell_what_is_not_reached(*node);
     budget_.open_words = left_open;
@@ -280,6 +288,7 @@ void ShellEvaluator::run_exit_trap() {
 // $? behind a command: of a list it is that of its last one, which has noted it.
 void ShellEvaluator::note_status(const Node& node, Status status) {
   if (node.kind == Node::Kind::kList || (node.kind == Node::Kind::kGroup && !node.negated)) return;
+  if (state_.ended && !state_.replaced && state_.end_depth == 0 && state_.leaves == 0) return;  // what exit said
   state_.last_status.reset();
   state_.last_fails.reset();
   if (status != Status::kUnknown) state_.last_fails = status == Status::kFalse;
@@ -441,7 +450,8 @@ Status ShellEvaluator::run_pipeline(const Node& node) {
     }
     meet(here);
     piped_.reset();
-    input_ = outer_input;
+    const bool eaten = first && outer_input && (!input_ || input_->at != outer_input->at);
+    input_ = eaten ? std::nullopt : outer_input;
     input = std::move(printed);
   }
   if (state_.pipes_may_fail && worst != last_one) return Status::kUnknown;
@@ -489,7 +499,9 @@ Status ShellEvaluator::run_list(const Node& node) {
     Status status = Status::kTrue;
     for (std::size_t i = 0; i < node.children.size() && !state_.ended && !error_; ++i) {
       if (node.operators[i] == "&") {
+        auto outer_input = std::exchange(input_, std::nullopt);  // it reads nothing
         run_apart(*node.children[i], when_);
+        input_ = std::move(outer_input);
         status = Status::kTrue;
         state_.last_status = "0";
         state_.last_fails = false;
@@ -1251,6 +1263,7 @@ Values ShellEvaluator::environment() const {
 
 Status ShellEvaluator::emit(ShellCommand& command) {
   if (printing_ != nullptr && !state_.ended && !error_) return print(command);
+  if (eats_input(command)) input_.reset();
   if (muted_ > 0 || state_.ended || error_ || !start_.on_command) return finds(command);
   for (auto* words : {&command.words, &command.assignments}) {
     for (ShellWord& word : *words) place(word);
@@ -1806,10 +1819,10 @@ std::optional<Status> ShellEvaluator::run_builtin(ShellCommand& command, const N
   const std::string name = command.words.front().text;
   const bool runs_text = name == "eval" || name == "source" || name == ".";
   std::vector<SavedVariable> before = runs_text ? set_prefixes(node, command) : std::vector<SavedVariable>{};
-  Status status = Status::kUnknown;
-  const bool done = builtin(command, node, from, status);
+  const std::optional<Status> status = builtin({command, node, from});
   put_back(before);
-  if (!done) return std::nullopt;
+  if (!status) return std::nullopt;
+  keep_prefixes(node, name, command.begin);
   const bool declares = name == "export" || name == "readonly" || name == "declare" || name == "typeset";
   const bool moves = name == "cd" || name == "pushd" || name == "popd";
   if (!declares && !moves && name != "local" && name != ":") decide_by_taken();
@@ -1817,6 +1830,15 @@ std::optional<Status> ShellEvaluator::run_builtin(ShellCommand& command, const N
     if (declares) set_unknown(a.name, depends(a.name, "an assignment before " + name, command.begin), command.begin);
   }
   return status;
+}
+
+// NAME=VALUE in front of a special builtin stays where the shell is as POSIX has it; whether programs get it differs.
+void ShellEvaluator::keep_prefixes(const Node& node, const std::string& builtin, std::size_t at) {
+  if (!is_special_builtin(builtin) || (!for_sh_ && !posix_ && state_.find("POSIXLY_CORRECT") == nullptr)) return;
+  for (const Assignment& a : node.assignments) {
+    set_unknown(a.name, depends(a.name, "an assignment before " + builtin, at), at);
+    state_.variables[referred_by(a.name)].exported = true;
+  }
 }
 
 // The text of a here-document, as input of the command and as a file that it may write.

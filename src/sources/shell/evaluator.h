@@ -24,6 +24,10 @@ std::optional<std::string> quoted_for_shell(std::string_view text);
 
 enum class Status { kTrue, kFalse, kUnknown };
 
+constexpr std::string_view kUnlessNoFile = "unless the pattern is of no file at line ";
+
+bool is_special_builtin(std::string_view name);  // as POSIX has it
+
 // How much is followed in one text, all that it calls included. One of these for a text and the shells it starts.
 struct ShellBudget {
   std::size_t steps = 1'500'000;  // characters of words, variables copied, commands run
@@ -186,6 +190,7 @@ class ShellEvaluator {
   [[nodiscard]] bool hands_arguments_on(const std::vector<Word>& words, std::size_t from) const;
   Status call_function(const NodePtr& body, const Node& node, const ShellCommand& command);
   std::vector<SavedVariable> set_prefixes(const Node& node, const ShellCommand& command);
+  void keep_prefixes(const Node& node, const std::string& builtin, std::size_t at);
   void here_document(const Redirection& r, ShellCommand& command);
   void read_argument_file(ShellCommand& command);
   void read_redirected(const Node& node, ShellCommand& command);
@@ -261,8 +266,35 @@ class ShellEvaluator {
   // braces.cpp
   std::vector<Parts> braces(const Parts& parts);
 
+  // builtin_table.cpp
+  struct Called {
+    ShellCommand& command;
+    const Node& node;
+    const std::vector<std::size_t>& from;
+  };
+  std::optional<Status> builtin(const Called& called);
+  std::optional<Status> call_true(const Called& called);
+  std::optional<Status> call_false(const Called& called);
+  std::optional<Status> call_test(const Called& called);
+  std::optional<Status> call_declare(const Called& called);
+  std::optional<Status> call_unset(const Called& called);
+  std::optional<Status> call_set(const Called& called);
+  std::optional<Status> call_shift(const Called& called);
+  std::optional<Status> call_leave(const Called& called);
+  std::optional<Status> call_break(const Called& called);
+  std::optional<Status> call_folder(const Called& called);
+  std::optional<Status> call_source(const Called& called);
+  std::optional<Status> call_eval(const Called& called);
+  std::optional<Status> call_read(const Called& called);
+  std::optional<Status> call_getopts(const Called& called);
+  std::optional<Status> call_shopt(const Called& called);
+  std::optional<Status> call_alias(const Called& called);
+  std::optional<Status> call_trap(const Called& called);
+  std::optional<Status> call_printf(const Called& called);
+  std::optional<Status> call_let(const Called& called);
+  std::optional<Status> call_kill(const Called& called);
+
   // builtins.cpp
-  bool builtin(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from, Status& status);
   // `expanded`: NAME=VALUE where it was expanded before.
   void assign(const Assignment& assignment, bool exports, ShellCommand* command, const ShellWord* expanded = nullptr);
   [[nodiscard]] bool goes_on_from(const Assignment& a) const;
@@ -282,6 +314,8 @@ class ShellEvaluator {
   void declare_name(const Declaring& how, const std::string& name, ShellCommand& command);
   void declare(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from);
   void unset(const std::vector<ShellWord>& words);
+  void unset_variable(const std::string& name, std::size_t at);
+  void run_nothing(std::size_t at);
   void set_options(const std::vector<ShellWord>& words);
   void take_options(const std::vector<std::string>& options);
   Status source(const std::vector<ShellWord>& words);
@@ -314,6 +348,7 @@ class ShellEvaluator {
   std::optional<ShellText> printed_of(const ShellCommand& command);
   static std::optional<ShellText> printed_with_holes(const std::vector<ShellWord>& words);
   std::optional<ShellText> rest_of_input();
+  [[nodiscard]] bool eats_input(const ShellCommand& command) const;
   std::optional<ShellText> redirected_input(const std::vector<Redirection>& redirections, bool& given);
   Status run_redirected(const Node& node);
   static std::optional<ShellText> next_line(Input& input, const std::string& delimiter, bool& ended);
@@ -395,6 +430,7 @@ class ShellEvaluator {
   bool last_pipe_ = false;
   bool any_case_ = false;
   bool choices_ = false;  // extglob: @(a|b)
+  bool posix_ = false;    // set -o posix, at some time
   bool expands_aliases_ = false;
   std::set<std::string> aliases_;
   bool may_end_on_error_ = false;              // the first line asks for it, of a script that is started by its name

@@ -82,8 +82,9 @@ std::optional<std::string> with_items(
 std::optional<ShellText> ShellEvaluator::scalar(const std::string& name, const std::string& subscript) const {
   const ShellValue* value = state_.find(referred_by(name));
   if (value == nullptr) return std::nullopt;
-  if (!value->is_array) return value->text;
   const std::string key = subscript.empty() ? "0" : subscript;
+  const bool whole = key == "0" || key == "@" || key == "*" || !value->text.unknowns.empty();  // which may be a list
+  if (!value->is_array) return whole ? std::optional(value->text) : std::nullopt;
   for (const auto& [k, item] : value->items) {
     if (value->open && !item.unknowns.empty()) return item;  // which items follow is not known
     if (k == key) return item;
@@ -602,6 +603,8 @@ std::vector<ShellWord> ShellEvaluator::expand(const Word& word, bool is_item) {
       const auto pattern = maker.patterns.find(i);
       auto files =
           pattern == maker.patterns.end() ? std::nullopt : files_matching(pattern->second.word, pattern->second.text);
+      const bool may_fail = !files && pattern != maker.patterns.end() && (!state_.patterns || state_.patterns->fails);
+      if (may_fail) state_.may_end.emplace(fmt::format("{}{}", kUnlessNoFile, line_of(outer(word.begin))), 0);
       if (!files) files.emplace().push_back(std::move(maker.fields[i]));
       for (ShellWord& file : *files) out.push_back(std::move(file));
     }

@@ -139,7 +139,9 @@ std::optional<ShellText> ShellEvaluator::captured(const std::function<void()>& r
   --muted_;
   add_defaults(taken_, state_.defaults);  // what is printed depends on them
   state_ = before;
-  input_ = outer_input;
+  const bool eaten = input_.has_value() != outer_input.has_value() || (input_ && input_->at != outer_input->at);
+  if (!eaten) input_ = outer_input;
+  if (eaten) input_.reset();  // the shell around it reads on behind that, which is not followed
   piped_ = outer_piped;
   unset_now_ = std::move(outer_unset);
   written_ = std::move(outer_written);
@@ -259,9 +261,13 @@ std::optional<ShellText> ShellEvaluator::printed_of(const ShellCommand& command)
   if (!command.words.front().unknowns.empty()) return std::nullopt;
   std::optional<ShellText> input;
   if (command.input.size() == 1) input = command.input.front();
-  if (command.input.empty() && !command.reads_elsewhere) input = rest_of_input();
-  if (program == "cat" && (command.words.size() == 1 || (command.words.size() == 2 && command.words[1].text == "-")))
+  const auto read_on = [&] {  // what the command around this one reads
+    if (command.input.empty() && !command.reads_elsewhere) input = rest_of_input();
+  };
+  if (program == "cat" && (command.words.size() == 1 || (command.words.size() == 2 && command.words[1].text == "-"))) {
+    read_on();
     return input;
+  }
   if (program == "cat" && command.words.size() == 2 && command.words[1].unknowns.empty()) {
     std::string_view path = command.words[1].text;
     while (path.starts_with("./")) path.remove_prefix(2);
@@ -292,6 +298,7 @@ std::optional<ShellText> ShellEvaluator::printed_of(const ShellCommand& command)
     words.push_back(word.text);
   }
   if (auto text = printed_by(words)) return placed(*text + "\n");
+  if (!input) read_on();
   if (input && input->unknowns.empty()) {
     if (auto text = filtered_by(words, input->text)) return placed(std::move(*text));
   }
@@ -333,6 +340,18 @@ std::optional<ShellText> ShellEvaluator::rest_of_input() {
   ShellText rest = tail(input_->text, input_->at);
   input_->at = input_->text.text.size();
   return rest;
+}
+
+// Programs that read whatever is there, also where a loop around them reads it line by line.
+bool ShellEvaluator::eats_input(const ShellCommand& command) const {
+  if (!input_ || !command.input.empty() || command.reads_elsewhere || command.words.empty()) return false;
+  const std::string_view program = base_name(command.words.front().text);
+  const auto has = [&](std::string_view text) {
+    return std::ranges::any_of(command.words, [&](const ShellWord& word) { return word.text == text; });
+  };
+  if (is_one_of(program, {"ssh", "srun"})) return !has("-n") && !has("-f");
+  if (is_one_of(program, {"docker", "podman", "kubectl"})) return has("-i") || has("-it") || has("--interactive");
+  return command.words.size() == 1 && is_one_of(program, {"cat", "sort", "uniq", "wc", "head", "tail"});
 }
 
 // The input that redirections give; `given` tells whether any does.
