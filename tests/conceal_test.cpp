@@ -122,6 +122,7 @@ TEST(Conceal, KnowsSecretsInsideATextByItsForm) {
       {"AKIAIOSFODNN7EXAMPLE", "***"},
       {"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-DEF_123 x", "*** x"},
       {"gsk_abcdefghij0123456789", "***"},
+      {"without --hf_abcdefghijklmnopqrstuvw", "without --***"},
       {"HF_TOKEN = S123\nA = 2", "HF_TOKEN = ***\nA = 2"},  // make, and files of settings
       {"HF_TOKEN := S123 ", "HF_TOKEN := *** "},
       {"HF_TOKEN?=S123", "HF_TOKEN?=***"},
@@ -138,6 +139,7 @@ TEST(Conceal, KnowsSecretsInsideATextByItsForm) {
       {"ask-abcdefghij0123456789 hf_models", "ask-abcdefghij0123456789 hf_models"},
       {"eyJhbGciOiJIUzI1NiJ9.short", "eyJhbGciOiJIUzI1NiJ9.short"},
       {"hf_abcdefghijklmnopqrstuvw.json", "***.json"},
+      {"--hf_chat_template_name npm_config_cache_min_age", "--hf_chat_template_name npm_config_cache_min_age"},
       {"lmsysorg/sglang:v0.5.20@sha256:abcd", "lmsysorg/sglang:v0.5.20@sha256:abcd"},
       {R"({"max_tokens": 4096, "use_auth": true})", R"({"max_tokens": 4096, "use_auth": true})"},
       {"http://host:30000/v1?n=1", "http://host:30000/v1?n=1"},
@@ -844,6 +846,27 @@ TEST(Conceal, NoShortLineShowsASecret) {
     for (const char* command : {"memory", "pages", "check", "resolve"}) {
       const ToolRun run = run_tool({command, "--", "--model-path", "Qwen/Qwen3-0.6B", option, value});
       EXPECT_THAT(run.out + run.err, Not(HasSubstr("Zq9"))) << command << " " << option;
+    }
+  }
+}
+
+// A key that slipped to where a name stands is one there, too.
+TEST(Conceal, AKeyInPlaceOfANameIsHidden) {
+  const std::string key = "hf_abcdefghijklmnopqrstuvw";
+  const std::string serve = "python -m sglang.launch_server --model-path Qwen/Qwen3-8B --tp 3";
+  const TemporaryDirectory dir;
+  const std::vector<std::string> files = {
+      dir.file("a.sh", key + "=1 " + serve + "\n"), dir.file("b.sh", serve + " --" + key + " 1\n"),
+      dir.file("c.yaml", "services:\n  a:\n    environment: {" + key + ": 1}\n    command: " + serve + "\n")};
+  for (const std::string& file : files) {
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"launches"}, {"check", "--no-kernel"}, {"upgrade", "--from", "0.5.13"}}) {
+      for (const std::string format : {"text", "json"}) {
+        std::vector<std::string> words = command;
+        words.insert(words.end(), {"--format", format, file});
+        const ToolRun run = run_tool(words);
+        EXPECT_THAT(run.out + run.err, Not(HasSubstr(key))) << command[0] << " " << file;
+      }
     }
   }
 }

@@ -512,17 +512,24 @@ static void hide_odd_names(std::string& what) {
   what = std::move(shown);
 }
 
-// `- name: HF_TOKEN=SECRET` of a container is one name to it.
+// `- name: HF_TOKEN=SECRET` of a container is one name to it, and a key may stand where a name should.
+static std::string shown_name(const std::string& name) {
+  const auto equals = name.find('=');
+  if (equals != std::string::npos && hides_whole(name.substr(0, equals), name.substr(equals + 1)))
+    return fmt::format("{}={}", name.substr(0, equals), kHidden);
+  std::string shown = name;
+  hide_parts(shown);
+  return shown;
+}
+
 static void hide_in_names(Environment& env) {
-  std::vector<std::string> names;
+  std::vector<std::pair<std::string, std::string>> hidden;
   for (const auto& [name, value] : env) {
-    const auto equals = name.find('=');
-    if (equals != std::string::npos && hides_whole(name.substr(0, equals), name.substr(equals + 1)))
-      names.push_back(name);
+    if (std::string shown = shown_name(name); shown != name) hidden.emplace_back(name, std::move(shown));
   }
-  for (const std::string& name : names) {
+  for (auto& [name, shown] : hidden) {
     auto entry = env.extract(name);
-    entry.key() = fmt::format("{}={}", name.substr(0, name.find('=')), kHidden);
+    entry.key() = std::move(shown);
     env.insert(std::move(entry));
   }
 }
@@ -602,6 +609,7 @@ void conceal(FixSearch& search, const LaunchInputs& inputs) {
       secrets.hide_in(value);
     }
     hide_variables(fix.env);
+    hide_in_names(fix.env);
     for (ArgumentChange& change : fix.changes) {
       if (change.kind == ArgumentChange::Kind::kUnset) {  // a variable's name is no stray word of the command line
         for (std::string& name : change.before) given.hide_in(name);

@@ -344,6 +344,26 @@ void add_logins(std::string_view text, Parts& parts) {
   }
 }
 
+bool is_of_key(char c) { return is_alnum(c) || c == '_' || c == '-'; }
+
+// Also behind the dashes of an option.
+bool begins_a_word(std::string_view text, std::size_t at) {
+  while (at > 0 && text[at - 1] == '-') --at;
+  return at == 0 || !is_of_key(text[at - 1]);
+}
+
+// hf_chat_template_name, npm_config_cache_min_age: somebody's words, none of which is as long as what is drawn by
+// chance.
+bool is_made_of_words(std::string_view name) {
+  constexpr std::size_t kLongestWord = 15;
+  std::size_t run = 0;
+  for (const char c : name) {
+    run = is_alnum(c) ? run + 1 : 0;
+    if (run > kLongestWord) return false;
+  }
+  return true;
+}
+
 // Keys that whoever gives them out marks by how they begin.
 void add_marked(std::string_view text, Parts& parts) {
   struct Mark {
@@ -369,14 +389,14 @@ void add_marked(std::string_view text, Parts& parts) {
                                             {"nvapi-", 20},
                                             {"AKIA", 20},
                                             {"AIza", 30}}};
-  const auto is_of_key = [](char c) { return is_alnum(c) || c == '_' || c == '-'; };
   for (const Mark& mark : kMarks) {
     std::size_t end = 0;
     for (std::size_t at = text.find(mark.start); at != text.npos; at = text.find(mark.start, end)) {
       end = at + 1;
-      if (at > 0 && is_of_key(text[at - 1])) continue;
+      if (!begins_a_word(text, at)) continue;
       while (end < text.size() && (is_of_key(text[end]) || (mark.has_points && text[end] == '.'))) ++end;
-      if (end - at >= mark.shortest) parts.push_back({at, end - at});
+      const bool name = mark.start.ends_with('_') && is_made_of_words(text.substr(at, end - at));
+      if (end - at >= mark.shortest && !name) parts.push_back({at, end - at});
     }
   }
 }

@@ -97,6 +97,7 @@ class PathCheck {
 
   void not_checked(ReadLaunch read, bool is_file, std::string why) {
     worst_ = heavier(worst_, kFindings);
+    hide_parts(why);
     report::CheckedLaunch out{.title = title_of(read), .file = is_file ? read.file : "", .line = read.line};
     out.read = std::move(read);
     out.why = std::move(why);
