@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <string>
 
@@ -814,6 +816,32 @@ TEST(CheckPaths, EachFileCountsOnce) {
   EXPECT_THAT(folder.out, HasSubstr("serve.sh:1"));
   EXPECT_THAT(run_tool({"check", "--no-kernel", path, path, dir.path() + "/./serve.sh"}).out,
               HasSubstr("\n1 file: 1 launch checked"));
+}
+
+// A folder is not said to hold no launch without a word of what in it was not looked into.
+TEST(CheckPaths, WhatIsNoFileOfTheFolderIsTold) {
+  const TemporaryDirectory dir;
+  const TemporaryDirectory elsewhere;
+  dir.file("in/serve.sh", kServe + "--tp 2\n");
+  const auto link = [&](const std::string& to, const std::string& name) {
+    std::filesystem::create_symlink(to, dir.path() + "/" + name);
+  };
+  link("in", "current");
+  link("nothing", "photo.jpg");
+  link("nothing", "run.sh");
+  link("loop.yaml", "loop.yaml");
+  link("/dev/null", "masked.service");
+  link(elsewhere.path(), "other");
+  ASSERT_EQ(mkfifo((dir.path() + "/pipe.sh").c_str(), 0600), 0);
+  const ToolRun run = run_tool({"check", "--no-kernel", dir.path()});
+  EXPECT_EQ(run.status, 0) << run.out;
+  for (const char* said : {"run.sh: skipped: a link to nothing", "loop.yaml: skipped: a link to nothing",
+                           "masked.service: skipped: no regular file", "pipe.sh: skipped: no regular file",
+                           "other: skipped: a link to another folder", "6 files: 1 launch", "5 files skipped"})
+    EXPECT_THAT(run.out, HasSubstr(said));
+  EXPECT_THAT(run.out, Not(AnyOf(HasSubstr("current"), HasSubstr("photo"))));
+  const Json all = Json::parse(run_tool({"check", "--no-kernel", "--format", "json", dir.path()}).out);
+  EXPECT_EQ(all["skipped"][0]["read"], false);
 }
 
 // What stands in a container is not what lies under that name on this machine.

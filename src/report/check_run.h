@@ -34,8 +34,9 @@ struct CheckedGroup {
 struct SkippedFile {
   std::string file;
   std::string why;
-  bool named = false;   // by the user
-  bool unread = false;  // what it holds nobody knows
+  bool named = false;        // by the user
+  bool unread = false;       // what it holds nobody knows
+  bool passed_over = false;  // no file of this folder: a pipe, a link to nothing or elsewhere
 
   [[nodiscard]] bool counts() const { return named || unread; }
   [[nodiscard]] std::string_view word() const { return unread ? "not readable" : "skipped"; }

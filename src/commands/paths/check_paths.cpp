@@ -81,7 +81,7 @@ class PathCheck {
 
   void skip(const ReadFile& file) {
     if (file.tells_nothing()) return;
-    run_.skipped.push_back({file.name, file.why_none, file.named, file.unread()});
+    run_.skipped.push_back({file.name, file.why_none, file.named, file.unread(), file.passed_over});
     if (run_.skipped.back().counts()) worst_ = heavier(worst_, kFindings);
   }
 

@@ -81,12 +81,38 @@ class LongFiles {
   std::size_t searched_ = 0;
 };
 
+// Whether files of this name are likely to hold launches.
+bool is_named_as_if(const std::string& name) {
+  constexpr std::array<std::string_view, 14> kEnds = {".sh",        ".bash", ".slurm", ".sbatch", ".yaml",
+                                                      ".yml",       ".json", ".hcl",   ".md",     ".service",
+                                                      ".container", ".mk",   ".py",    ".ipynb"};
+  constexpr std::array<std::string_view, 4> kBeginnings = {"Dockerfile", "Containerfile", "Makefile", "Procfile"};
+  return std::ranges::any_of(kEnds, [&](std::string_view end) { return name.ends_with(end); }) ||
+         std::ranges::any_of(kBeginnings, [&](std::string_view begin) { return name.starts_with(begin); });
+}
+
+// What is no file and no folder, or a link to a folder elsewhere, which holds what this one does not: why it is left
+// out,
+// "" where nobody would look for a launch there.
+std::string why_passed_over(const fs::directory_entry& entry, const fs::path& root) {
+  std::error_code error;
+  if (entry.is_directory(error)) {
+    if (!entry.is_symlink(error)) return {};
+    const fs::path target = fs::canonical(entry.path(), error);
+    const bool within = std::mismatch(root.begin(), root.end(), target.begin(), target.end()).first == root.end();
+    return error || within ? "" : "a link to another folder, which is not followed: name it to have it read";
+  }
+  if (entry.is_regular_file(error) || !is_named_as_if(entry.path().filename().string())) return {};
+  return entry.exists(error) ? "no regular file" : "a link to nothing";
+}
+
 // Files below a directory, in order of their names; those that are not read, too, where they may hold a launch.
 Result<std::vector<ReadFile>> below(const std::string& path) {
   if (access(path.c_str(), R_OK | X_OK) != 0) return failure("this folder cannot be read", path);
   std::vector<ReadFile> out;
   LongFiles long_files;
   std::error_code error;
+  const fs::path root = fs::canonical(path, error);
   for (auto it = fs::recursive_directory_iterator(path, fs::directory_options::skip_permission_denied, error);
        !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
     const std::string name = it->path().filename().string();
@@ -97,6 +123,10 @@ Result<std::vector<ReadFile>> below(const std::string& path) {
     }
     if (folder && access(it->path().c_str(), R_OK | X_OK) != 0)
       out.push_back(found_file(it->path().string(), "this folder cannot be read"));
+    if (std::string why = why_passed_over(*it, root); !why.empty()) {
+      out.push_back(found_file(it->path().string(), std::move(why)));
+      out.back().passed_over = true;
+    }
     if (folder || !it->is_regular_file(error)) continue;
     if (it->file_size(error) <= limits::kFileBytes)
       out.push_back(found_file(it->path().string()));

@@ -20,10 +20,11 @@ struct ReadFile {
   std::vector<sources::LaunchCommand> launches;
   std::string why_none;                                 // where there are none
   sources::NoLaunch none = sources::NoLaunch::kUnread;  // and what it is then
+  bool passed_over = false;  // no file of this folder: a pipe, a link to nothing or elsewhere
 
   // Found in a directory, and none of our business.
   [[nodiscard]] bool tells_nothing() const { return !named && none == sources::NoLaunch::kUnrelated; }
-  [[nodiscard]] bool unread() const { return launches.empty() && none == sources::NoLaunch::kUnread; }
+  [[nodiscard]] bool unread() const { return !passed_over && launches.empty() && none == sources::NoLaunch::kUnread; }
 };
 
 // Files of directories that cannot hold a launch are left out. Errors: a path that is not there.

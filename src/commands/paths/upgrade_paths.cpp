@@ -56,7 +56,7 @@ int upgrade_paths(const LaunchInput& input, const std::vector<std::string>& path
   tries.most = tries.left = tries_of(*files, 2);  // resolved in both releases
   for (const ReadFile& file : *files) {
     if (file.launches.empty() && !file.tells_nothing())
-      fleet.skipped.push_back({file.name, file.why_none, file.named, file.unread()});
+      fleet.skipped.push_back({file.name, file.why_none, file.named, file.unread(), file.passed_over});
     const TriesOfFile share(tries, file.launches.size(), 2);
     for (std::size_t i = 0; i < file.launches.size(); ++i) {
       const ReadLaunch read = shown_launch(file.launches[i], file.name, from.value_or(to));

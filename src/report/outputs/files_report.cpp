@@ -164,7 +164,7 @@ std::string run_json(const CheckRun& run) {
   }
   Json skipped = Json::array();
   for (const SkippedFile& file : run.skipped)
-    skipped.push_back({{"file", file.file}, {"why", file.why}, {"read", !file.unread}});
+    skipped.push_back({{"file", file.file}, {"why", file.why}, {"read", !file.unread && !file.passed_over}});
   const RunCounts n = counts_of(run);
   const Json out = {{"format_version", kJsonFormatVersion},
                     {"launches", run.launches.empty() ? Json::array() : Json::array({nullptr})},
