@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <iterator>
 #include <string>
 
 #include "src/base/replaced_file.h"
@@ -144,6 +145,17 @@ TEST(CheckFix, WritesIntoListsInBrackets) {
   run = run_tool({"check", "--no-kernel", "--fix", "--command-file", image});
   EXPECT_THAT(run.out, HasSubstr("Fix written to " + image)) << run.out;
   EXPECT_THAT(read_file(image), HasSubstr("\"Qwen/Qwen2.5-7B-Instruct\", \"--tp\", \""));
+}
+
+TEST(CheckFix, SaysWhyNothingIsWritten) {
+  const TemporaryDirectory dir;
+  const std::string text = "python -m sglang.launch_server --model-path Qwen/Qwen2.5-7B-Instruct --tp-size 8\n";
+  const std::string path = dir.file("launch.sh", text);
+  const ToolRun run =
+      run_command_line("(ulimit -f 0; xpu-preflight check --no-kernel --fix --command-file " + path + ") | cat");
+  EXPECT_THAT(run.out, HasSubstr("Fix not written: " + path + ": the new text cannot be written: File too large"));
+  EXPECT_EQ(read_file(path), text);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir.path()), {}), 1);
 }
 
 TEST(CheckFix, LeavesTypedArgumentsToTheUser) {

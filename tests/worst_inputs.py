@@ -691,8 +691,8 @@ def write(program, rows):
     for r in rows[:20]:
         command = CASES[r["name"]][0]
         lines.append(f"| {r['name']} | `{command if len(command) < 60 else command[:50] + '…'}` | {r['size']:,} | {r['seconds']:.2f} | {r['mib']:.0f} | {r['status']} |")
-    lines += ["", "Memory that a system does not give is told, with status 3. Where it gives less than the program's own data, 4 MB (`ulimit -d`, `ulimit -v`),",
-              "Linux ends it by SIGSEGV before its first instruction, as it does any program."]
+    lines += ["", "Memory that a system does not give is told, with status 3. Where it gives less than the program itself takes, 4 MB of data (`ulimit -d`)",
+              "or 28 MB of addresses (`ulimit -v`), Linux ends it by SIGSEGV before its first instruction, as it does any program."]
     lines += kernel_cases(program)
     lines += ["", "The release binary, as `readelf` tells:", "", "| property | |", "|---|---|"]
     lines += [f"| {name} | {'yes' if holds else 'no'} |" for name, holds in hardening(program).items()]

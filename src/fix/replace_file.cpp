@@ -37,6 +37,10 @@ tl::unexpected<Error> not_kept(std::string_view what, const std::string& path) {
   return failure(fmt::format("{} cannot be kept", what), path);
 }
 
+tl::unexpected<Error> not_written(std::string_view what, const std::string& why, const std::string& path) {
+  return failure(fmt::format("{} cannot be written: {}", what, why), path);
+}
+
 tl::unexpected<Error> was_changed(const std::string& path) {
   return failure("it was changed while the fix was made, and nothing is written: run this again", path);
 }
@@ -62,11 +66,12 @@ Result<std::string> written_beside(const std::string& target, const std::string&
   const int fd = mkstemp(temporary.data());
   if (fd < 0) return failure("no file can be made beside it: " + reason(), path);
   const bool written = write_all(fd, text);
+  const std::string why = written ? "" : reason();
   const std::string_view lost = written ? take_after(fd, target, status) : std::string_view();
   close(fd);
   if (written && lost.empty()) return temporary;
   unlink(temporary.c_str());
-  return lost.empty() ? failure("the new text cannot be written", path) : not_kept(lost, path);
+  return lost.empty() ? not_written("the new text", why, path) : not_kept(lost, path);
 }
 
 // The old file, which stands at `old` now, gets the name of a backup. It is the same file: what an editor that has it
@@ -83,7 +88,7 @@ Result<std::string> kept_as_backup(const std::string& old, const std::string& ta
   const std::string why = reason();
   if (!trade_places(old, target)) return failure("the old text is in " + old, path);
   unlink(old.c_str());
-  return same ? failure("the backup cannot be written: " + why, target + ".bak") : was_changed(path);
+  return same ? not_written("the backup", why, target + ".bak") : was_changed(path);
 }
 
 // A copy, where two names cannot change places.
@@ -96,14 +101,15 @@ Result<std::string> copied_as_backup(const std::string& target, const std::strin
     fd = open(backup.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
     if (fd >= 0 || errno != EEXIST) break;
   }
-  if (fd < 0) return failure("the backup cannot be written: " + reason(), backup);
+  if (fd < 0) return not_written("the backup", reason(), backup);
   const bool copied = write_all(fd, text);
+  const std::string why = copied ? "" : reason();
   // Who may not read the text may not read its copy.
   const std::string_view lost = copied ? take_after(fd, target, status) : std::string_view();
   close(fd);
   if (copied && lost.empty()) return backup;
   unlink(backup.c_str());
-  return lost.empty() ? failure("the backup cannot be written", backup) : not_kept(lost, path);
+  return lost.empty() ? not_written("the backup", why, backup) : not_kept(lost, path);
 }
 
 Result<std::string> replaced_by_copy(const std::string& temporary, const std::string& target, const std::string& before,
@@ -116,9 +122,10 @@ Result<std::string> replaced_by_copy(const std::string& temporary, const std::st
   const auto now = read_text(target);
   const bool same = now && *now == before;
   if (same && rename(temporary.c_str(), target.c_str()) == 0) return backup;
+  const std::string why = reason();
   unlink(temporary.c_str());
   unlink((*backup).c_str());
-  return same ? failure("the new text cannot be written", path) : was_changed(path);
+  return same ? not_written("the new text", why, path) : was_changed(path);
 }
 
 }  // namespace
