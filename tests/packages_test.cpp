@@ -23,7 +23,7 @@ std::string environment(const TemporaryDirectory& dir, const std::vector<std::st
   const std::string site = "venv/lib/python3.11/site-packages/";
   for (const std::string& name : dist_infos) dir.file(site + name + ".dist-info/METADATA", "");
   dir.file(site + "numpy-1.26.dist-info/METADATA", "");
-  dir.file("venv/bin/python", "");
+  std::filesystem::permissions(dir.file("venv/bin/python", ""), std::filesystem::perms::owner_all);
   return dir.path() + "/venv";
 }
 
@@ -141,7 +141,7 @@ TEST(Packages, OfDebiansAndFedorasInterpretersLieElsewhere) {
        {"local/lib/python3.12/dist-packages", "lib/python3/dist-packages", "lib64/python3.12/site-packages"}) {
     const TemporaryDirectory dir;
     dir.file(std::string(folder) + "/sglang-0.5.21.dist-info/METADATA", "");
-    dir.file("bin/python3", "");
+    std::filesystem::permissions(dir.file("bin/python3", ""), std::filesystem::perms::owner_all);
     for (const std::string& named : {dir.path() + "/bin/python3", dir.path() + "/" + folder}) {
       const auto packages = read_packages(named, {});
       ASSERT_TRUE(packages) << folder;

@@ -296,6 +296,15 @@ Packages read(const std::vector<fs::path>& folders, std::string named_by) {
 
 }  // namespace
 
+// By its mode: one of an image may lie where nothing is run. Whoever names another file does not mean what lies beside
+// it.
+static bool is_marked_as_program(const fs::path& file) {
+  constexpr fs::perms kRuns = fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec;
+  std::error_code error;
+  const fs::file_status status = fs::status(file, error);
+  return fs::is_regular_file(status) && (status.permissions() & kRuns) != fs::perms::none;
+}
+
 const InstalledPackage* package_named(const std::vector<InstalledPackage>& found, std::string_view name) {
   const auto it = std::ranges::find(found, name, &InstalledPackage::name);
   return it == found.end() ? nullptr : &*it;
@@ -309,6 +318,7 @@ Result<Packages> read_packages(const std::string& python, const Environment& env
     const bool is_name = python.find('/') == std::string::npos && !fs::exists(python, error);
     const std::string place = is_name ? program_on_path(python) : python;
     if (!fs::exists(place, error)) return failure("--python: no such interpreter or environment", python);
+    if (!fs::is_directory(place, error) && !is_marked_as_program(place)) return failure("--python: no program", python);
     const std::vector<fs::path> folders = package_folders_for(place);
     if (folders.empty()) return failure("--python: no lib/python3*/site-packages or dist-packages beside it", python);
     return read(folders, "--python");
