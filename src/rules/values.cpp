@@ -20,6 +20,7 @@ namespace preflight::rules {
 namespace {
 
 constexpr double kAny = std::numeric_limits<double>::infinity();
+constexpr double kHighestPort = 65535;
 
 bool splits_keys(const LaunchFacts& f) { return f.any_phase_on("triton"); }
 
@@ -37,11 +38,9 @@ constexpr std::array kLimits = {Limits{Field::tp_size, 1, kAny},
                                 Limits{Field::ep_size, 1, kAny},
                                 Limits{Field::nnodes, 1, kAny},
                                 Limits{Field::node_rank, 0, kAny},
-                                Limits{Field::base_gpu_id, 0, kAny},
-                                Limits{Field::gpu_id_step, 1, kAny},
-                                Limits{Field::port, 0, 65535},
-                                Limits{Field::nccl_port, 0, 65535},
-                                Limits{Field::disaggregation_bootstrap_port, 0, 65535, prefills_apart},
+                                Limits{Field::port, 0, kHighestPort},
+                                Limits{Field::nccl_port, 0, kHighestPort},
+                                Limits{Field::disaggregation_bootstrap_port, 0, kHighestPort, prefills_apart},
                                 Limits{Field::page_size, 1, kAny},
                                 Limits{Field::context_length, 1, kAny},
                                 Limits{Field::max_running_requests, 1, kAny},
@@ -67,6 +66,12 @@ struct Divisor {
 constexpr std::array kDivisors = {Divisor{Field::decode_log_interval, "40"},
                                   Divisor{Field::disaggregation_decode_polling_interval, "1", decodes_apart}};
 
+// Nobody reaches a server on port 0, the least that a socket takes: its own first request ends it.
+Remedy brought_in_range(const Limits& row, double number) {
+  if (row.most == kHighestPort) return to_drop(option_of(row.field));
+  return to_give(option_of(row.field), {fmt::format("{}", number < row.least ? row.least : row.most)});
+}
+
 std::optional<Finding> out_of_range(const LaunchFacts& f) {
   for (const Limits& row : kLimits) {
     const GivenOption* given = f.launch().args.last_given(row.field);
@@ -78,7 +83,7 @@ std::optional<Finding> out_of_range(const LaunchFacts& f) {
         row.most == kAny ? fmt::format("{} or more", row.least) : fmt::format("{} to {}", row.least, row.most);
     return Finding{.message = fmt::format("{} {} is out of range: {}", option_of(row.field), value.repr(), range),
                    .field = row.field,
-                   .remedies = {to_give(option_of(row.field), {fmt::format("{}", row.least)})}};
+                   .remedies = {brought_in_range(row, number)}};
   }
   for (const Divisor& row : kDivisors) {
     if (f.launch().args.last_given(row.field) == nullptr || f[row.field] != Value(0) || !row.read(f)) continue;
