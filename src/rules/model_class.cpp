@@ -18,6 +18,7 @@
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
 #include "src/rules/remedy_words.h"
+#include "src/rules/serving_class.h"
 
 namespace preflight::rules {
 namespace {
@@ -26,33 +27,6 @@ using facts::ModelClass;
 
 bool served(ModelClass c) { return is_own(c) || c == ModelClass::kTransformers; }
 bool takes_stages(ModelClass c) { return c == ModelClass::kStages; }
-
-// A package of the user's may have classes in the place of SGLang's.
-bool has_classes_of_its_own(const LaunchFacts& f) {
-  const auto package = f.launch().env.find("SGLANG_EXTERNAL_MODEL_PACKAGE");
-  return package != f.launch().env.end() && !package->second.empty();
-}
-
-// Classes from the checkpoint itself, which SGLang takes where it has none, or from such a package are not known here.
-bool brings_its_own_class(const LaunchFacts& f) {
-  const Value map = f.model().root("auto_map");
-  return map.find("AutoModel") != nullptr || has_classes_of_its_own(f);
-}
-
-// The architecture of which SGLang takes its own class: the first that it has one for. Empty: none.
-std::string_view own_architecture(const ModelFacts& model, Release release) {
-  const auto& names = model.architectures;
-  const auto own =
-      std::ranges::find_if(names, [&](const std::string& name) { return is_own(facts::model_class(name, release)); });
-  return own == names.end() ? std::string_view() : std::string_view(*own);
-}
-std::string_view own_architecture(const LaunchFacts& f) { return own_architecture(f.model(), f.release()); }
-
-// The same, where it serves the launch: empty where --model-impl asks for others' classes.
-std::string_view serving_class(const LaunchFacts& f) {
-  return f.is(Field::model_impl, "transformers") || f.is(Field::model_impl, "mindspore") ? std::string_view()
-                                                                                         : own_architecture(f);
-}
 
 std::vector<Remedy> later_release(const LaunchFacts& f, std::string_view architecture, bool (*test)(ModelClass)) {
   const auto release = facts::first_release_after(f.release(), architecture, test);
@@ -355,16 +329,6 @@ constexpr std::array<std::string_view, 37> kNoTensorPlan = {"afmoe",
 constexpr std::array<std::string_view, 3> kNoStagePlanEither = {"llama4_text", "nanochat", "olmoe"};
 constexpr std::array<std::string_view, 2> kStagePlan = {"afmoe", "gpt_oss"};
 
-// transformers' class serves: asked for, or for want of one of SGLang's own.
-bool transformers_serves(const LaunchFacts& f) {
-  if (f.is(Field::model_impl, "transformers")) return true;
-  const auto by_transformers = [&](const std::string& name) {
-    return facts::model_class(name, f.release()) == ModelClass::kTransformers;
-  };
-  return f.is(Field::model_impl, "auto") && own_architecture(f).empty() &&
-         std::ranges::any_of(f.model().architectures, by_transformers);
-}
-
 std::optional<Finding> no_plan_of_layers(const LaunchFacts& f) {
   if (f.tp() == 1 && f.pp() == 1) return std::nullopt;
   const std::string& type = f.model().model_type;
@@ -443,7 +407,7 @@ struct Asked {
   Part part = Part::kRoot;
   bool (*asks)(const LaunchFacts&) = nullptr;  // null: every model
 };
-constexpr std::array<Asked, 21> kAsked = {
+constexpr std::array<Asked, 23> kAsked = {
     Asked{"Gemma2ForCausalLM", "hidden_act", "gelu_pytorch_tanh"},
     Asked{"Gemma2ForSequenceClassification", "hidden_act", "gelu_pytorch_tanh"},
 
@@ -456,6 +420,7 @@ constexpr std::array<Asked, 21> kAsked = {
 
     // Its text is built by the class of Cohere's experts, also where it has none.
     Asked{"Cohere2VisionForConditionalGeneration", "num_experts", {}, Part::kText, has_layers_of_experts},
+    Asked{"DiffusionGemmaForBlockDiffusion", "num_experts", {}, Part::kText},
     Asked{"DeepseekV2ForCausalLM", "moe_layer_freq", {}, Part::kRoot, routes_experts},
     Asked{"DeepseekV3ForCausalLM", "moe_layer_freq", {}, Part::kRoot, routes_experts},
     Asked{"DeepseekV32ForCausalLM", "moe_layer_freq", {}, Part::kRoot, routes_experts},
@@ -465,6 +430,9 @@ constexpr std::array<Asked, 21> kAsked = {
     Asked{"Mamba2ForCausalLM", "intermediate_size"},
     // a checkpoint without a tower is one of Gemma4ForCausalLM
     Asked{"Gemma4ForConditionalGeneration", "patch_size", {}, Part::kTower, builds_a_tower},
+    // of every tower, whatever its layers: the class refuses one that leaves it out
+    Asked{
+        "MiniMaxM3SparseForConditionalGeneration", "img_token_compression_config", {}, Part::kTower, describes_a_tower},
     Asked{"Ernie4_5_VLMoeForConditionalGeneration", "in_chans", {}, Part::kTower, describes_a_tower},
     Asked{"Qwen2VLForConditionalGeneration", "in_chans", {}, Part::kTower, describes_a_tower}};
 
@@ -504,6 +472,20 @@ std::optional<Finding> counts_a_pattern(const LaunchFacts& f) {
   if (!pattern.is_number() || !pattern.truthy()) return std::nullopt;
   return Finding{.message = fmt::format("sliding_window_pattern of the configuration is {}, and no word such as LLLG",
                                         pattern.repr())};
+}
+
+// SGLang's configuration class of LongCat writes rope_scaling over what transformers made of rope_theta, and the
+// model's class looks into it. A scale of one leaves the embedding as it is.
+std::optional<Finding> unscaled_positions(const LaunchFacts& f) {
+  if (serving_class(f) != "LongcatFlashForCausalLM" || has_classes_of_its_own(f)) return std::nullopt;
+  if (!f.model().root("rope_parameters").is_none()) return std::nullopt;
+  Finding finding{.message = "LongcatFlashForCausalLM looks into rope_scaling, which config.json does not have"};
+  const Value theta = f.model().root("rope_theta");
+  if (!theta.is_number()) return finding;
+  finding.remedies = {
+      to_give("--json-model-override-args",
+              {fmt::format(R"({{"rope_scaling": {{"rope_type": "default", "rope_theta": {}}}}})", theta.repr())})};
+  return finding;
 }
 
 const Rule kRules[] = {
@@ -698,16 +680,16 @@ const Rule kRules[] = {
     {.id = "MC036",
      .field = Field::model_path,
      .summary = "a configuration without what SGLang's class asks for",
-     .why =
-         "AttributeError while the class is built, or ValueError where the value is another. transformers' classes of "
-         "these releases fill in none: a checkpoint that was saved with them has no such key.",
+     .why = "AttributeError or TypeError while the class is built, or ValueError where the value is another. "
+            "transformers' "
+            "classes of these releases fill in none: a checkpoint that was saved with them has no such key.",
      .remedies = {words("the key in the checkpoint's config.json: \"position_embedding_type\": \"absolute\" where the "
                         "model was trained so, \"classification_out_size\" as wide as its head, \"hidden_act\": "
                         "\"gelu_pytorch_tanh\" for Gemma 2, the others as the model's first "
                         "checkpoint has them (\"moe_layer_freq\": 1 for DeepSeek and GLM)")},
      .source = "sglang/srt/models: bert.py, roberta.py, llama_classification.py, gemma2.py, cohere2_moe.py, "
                "deepseek_v2.py, glm4_moe_lite.py, exaone_moe.py, hunyuan_v3.py, minimax_m2.py, mamba2.py, "
-               "gemma4_vision.py, ernie45_vl.py, qwen2_vl.py",
+               "gemma4_vision.py, gemma4_diffusion.py, minimax_vl_common.py, ernie45_vl.py, qwen2_vl.py",
      .check = lacks_what_is_asked,
      .quiet_on = {{{.model = "bge-reranker-v2-m3", .args = "--device xpu --attention-backend triton --is-embedding"}}}},
     {.id = "MC037",
@@ -719,6 +701,16 @@ const Rule kRules[] = {
                         "null")},
      .source = "sglang/srt/models/exaone4.py",
      .check = counts_a_pattern,
+     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu"}}}},
+    {.id = "MC040",
+     .field = Field::model_path,
+     .summary = "LongCat without a scale for its positions",
+     .why = "TypeError while the class is built: its configuration class in SGLang sets rope_scaling, which "
+            "transformers takes for all of the rotary parameters, and without one these are None.",
+     .remedies = {words("\"rope_scaling\" in config.json, of type default")},
+     .source = "sglang/srt/models/longcat_flash.py; sglang/srt/configs/longcat_flash.py",
+     .since = v0_5(19),
+     .check = unscaled_positions,
      .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu"}}}},
     {.id = "MD020",
      .severity = Severity::kWarning,

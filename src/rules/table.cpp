@@ -7,6 +7,7 @@
 #include "preflight/rule.h"
 #include "src/rules/families.h"
 #include "src/rules/input_notes.h"
+#include "src/rules/transformers_backend.h"
 
 namespace preflight {
 namespace {
@@ -14,15 +15,13 @@ namespace {
 std::vector<Rule> join_families() {
   using namespace rules;
   std::vector<Rule> all;
-  for (const auto family : {value_rules(),        model_class_rules(),    placement_rules(),
-                            backend_rules(),      paging_rules(),         mla_rules(),
-                            kernel_limit_rules(), local_rules(),          speculative_rules(),
-                            graph_rules(),        communication_rules(),  quantization_rules(),
-                            moe_rules(),          hybrid_rules(),         vision_rules(),
-                            serving_rules(),      kernel_pairing_rules(), known_issue_rules(),
-                            environment_rules(),  argument_rules(),       refusal_rules(),
-                            change_rules(),       input_rules(),          whole_prompt_rules(),
-                            deepseek_v4_rules()}) {
+  for (const auto family :
+       {value_rules(),         model_class_rules(),    placement_rules(),   backend_rules(),      paging_rules(),
+        mla_rules(),           kernel_limit_rules(),   local_rules(),       speculative_rules(),  graph_rules(),
+        communication_rules(), quantization_rules(),   moe_rules(),         hybrid_rules(),       vision_rules(),
+        serving_rules(),       kernel_pairing_rules(), known_issue_rules(), environment_rules(),  argument_rules(),
+        refusal_rules(),       change_rules(),         input_rules(),       whole_prompt_rules(), deepseek_v4_rules(),
+        stand_in_rules()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
   return all;
