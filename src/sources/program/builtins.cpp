@@ -366,6 +366,9 @@ std::optional<Val> Follower::builtin_of_items(const std::string& name, Arguments
   if (name == "reversed") return backwards(a.values[0], a.at);
   if (name == "any" || name == "all") return any_or_all(name == "any", a);
   const bool several = (name == "min" || name == "max") && a.values.size() > 1;
+  if (name == "len") {
+    if (auto own = own_method(a.values[0], "__len__", {}, a.at)) return own;
+  }
   if (name == "len" && a.values[0].known_text()) {
     spend_bytes(a.values[0].text->text.size());
     std::int64_t n = 0;

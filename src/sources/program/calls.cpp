@@ -703,6 +703,10 @@ bool Follower::take_dotenv(const Arguments& a) {
 
 // The items of what can be gone through; none where they are not known.
 std::optional<std::vector<Val>> Follower::items_of(const Val& v, std::size_t at) {
+  if (const auto own = own_method(v, "__iter__", {}, at)) {
+    if (own->is(Kind::kInstance)) lose_object(*own, "what is gone through is not followed");
+    return own->sequence() || own->is(Kind::kDict) ? items_of(*own, at) : std::nullopt;
+  }
   if (v.sequence()) {
     refresh(v);
     if (is_iterator(v)) bring_all(v.object);

@@ -712,6 +712,7 @@ Val Follower::attribute(const Val& base, const std::string& name, const Expr& e)
 
 Val Follower::item_at(const Val& base, const Val& index, const Expr& e) {
   if (base.is(Val::Kind::kDict)) return dict_item(base, index, e.begin);
+  if (auto own = own_method(base, "__getitem__", {index}, e.begin)) return *std::move(own);
   if (is_named_tuple(base)) {
     const auto items = items_of(base, e.begin);
     return items ? item_at(list_aside(*items, Val::Kind::kTuple), index, e) : unclear(e);

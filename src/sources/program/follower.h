@@ -194,6 +194,8 @@ class Follower {
   // --- operators (operators.cpp) ---
   Val unary(const std::string& op, const Val& v, const Expr& e);
   Val binary(const std::string& op, const Val& a, const Val& b, std::size_t begin, std::size_t end);
+  std::optional<Val> own_operator(std::string_view prefix, const std::string& op, const Val& self, const Val& other,
+                                  std::size_t begin);
   Val arithmetic(const std::string& op, const Val& a, const Val& b, std::size_t begin, std::size_t end);
   Val whole_arithmetic(const std::string& op, std::int64_t a, std::int64_t b, std::size_t begin, std::size_t end);
   Val repeated(const Val& a, const Val& times, std::size_t begin, std::size_t end);
@@ -202,6 +204,9 @@ class Follower {
   std::optional<bool> equal(const Val& a, const Val& b, int depth = 0) const;
   std::optional<bool> less(const Val& a, const Val& b) const;
   std::optional<bool> contains(const Val& all, const Val& one);
+  std::optional<Val> own_comparison(const std::string& op, const Val& a, const Val& b);
+  std::optional<Val> own_method(const Val& self, const std::string& name, std::vector<Val> values, std::size_t at);
+  void lose_object(const Val& self, const std::string& why);
   std::optional<bool> truth(const Val& v);
   Val str(const Val& v, std::size_t at);
   std::optional<std::string> repr(const Val& v, int depth = 0) const;
@@ -305,6 +310,8 @@ class Follower {
   std::optional<Val> text_asked(const std::string& name, const Val& self, Arguments& a);
   Val joined(const Val& self, Arguments& a);
   Val format_call(const ShellText& format, Arguments& a);
+  std::optional<ShellText> format_field(const std::string& field, std::size_t& next, Arguments& a);
+  std::optional<Val> field_value(std::string_view field, std::size_t& next, Arguments& a);
   Val list_method(const std::string& name, const Val& self, Arguments& a);
   Val iterator_method(const std::string& name, const Val& self, Arguments& a);
   Val dict_method(const std::string& name, const Val& self, Arguments& a);

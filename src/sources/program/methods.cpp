@@ -220,6 +220,62 @@ std::optional<Val> Follower::text_asked(const std::string& name, const Val& self
 }
 
 // "…{}…{name}…{a.b:>4}".format(…).
+static bool is_place(std::string_view text) {
+  return !text.empty() && text.size() < 4 && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// What a replacement field stands for: `0`, `name`, `cfg.tp`, `args[0]`, `d[key]`; none where it is not known.
+std::optional<Val> Follower::field_value(std::string_view field, std::size_t& next, Arguments& a) {
+  const std::size_t front = std::min(field.find_first_of(".["), field.size());
+  const std::string name(field.substr(0, front));
+  const bool number = is_place(name) || name.empty();
+  const Val* v = number ? nullptr : a.key(name);
+  const std::size_t place = number ? (name.empty() ? next++ : std::stoul(name)) : a.values.size();
+  if (place < a.values.size()) v = &a.values[place];
+  if (v == nullptr && a.more.empty()) throw Thrown{instance(number ? "IndexError" : "KeyError"), a.at};
+  if (v == nullptr || is_many(*v)) return std::nullopt;
+  Val out = *v;
+  Expr here{};
+  here.begin = a.at;
+  here.end = a.end;
+  for (field.remove_prefix(front); !field.empty();) {
+    const bool item = field.front() == '[';
+    const std::size_t end = item ? field.find(']') : std::min(field.find_first_of(".[", 1), field.size());
+    if (end == std::string_view::npos || end < 2) return std::nullopt;
+    const std::string key(field.substr(1, end - 1));
+    out = !item           ? attribute(out, key, here)
+          : is_place(key) ? item_at(out, whole(static_cast<std::int64_t>(std::stoul(key))), here)
+                          : item_at(out, text(key, a.at), here);
+    field.remove_prefix(item ? end + 1 : end);
+    if (!field.empty() && field.front() != '.' && field.front() != '[') return std::nullopt;
+  }
+  return out;
+}
+
+// One replacement field, between its braces: what it stands for, `!r`, and how it is written.
+std::optional<ShellText> Follower::format_field(const std::string& field, std::size_t& next, Arguments& a) {
+  const std::size_t behind = field.find(']') == std::string::npos ? 0 : field.rfind(']');
+  const std::size_t colon = std::min(field.find(':', behind), field.size());
+  const std::string spec = colon == field.size() ? std::string() : field.substr(colon + 1);
+  const std::size_t sign = std::min(field.find('!', behind), colon);
+  const std::string_view conversion = std::string_view(field).substr(sign, colon - sign);
+  const bool plain = conversion.empty() || conversion == "!s" || conversion == "!r" || conversion == "!a";
+  if (!plain || spec.find('{') != std::string::npos) return std::nullopt;
+  auto v = field_value(std::string_view(field).substr(0, sign), next, a);
+  if (!v) return std::nullopt;
+  if (conversion == "!r" || conversion == "!a") {
+    const auto written = repr(*v);
+    const bool known = written && std::ranges::all_of(*written, [](unsigned char c) { return c < 0x80; });
+    if (!known && !v->is(Kind::kUnknown)) return std::nullopt;
+    if (known) v = text(*written, a.at);
+    if (!known) v = unclear(a.at, a.end);
+  } else if (!conversion.empty()) {
+    v = str(*v, a.at);
+  }
+  if (!spec.empty() && !v->is(Kind::kUnknown)) v = formatted(*v, spec, a.at);
+  return text_or_hole(*v, a.at);
+}
+
 Val Follower::format_call(const ShellText& format, Arguments& a) {
   ShellText out;
   std::size_t next = 0;
@@ -240,20 +296,9 @@ Val Follower::format_call(const ShellText& format, Arguments& a) {
     spend(a.keys.size() / 8 + 1);  // among which it is sought
     const auto close = s.find('}', i);
     if (close == std::string::npos) throw Thrown{instance("ValueError"), a.at};
-    const std::string field = s.substr(i + 1, close - i - 1);
-    const auto colon = field.find(':');
-    const std::string name = field.substr(0, colon);
-    const std::string spec = colon == std::string::npos ? std::string() : field.substr(colon + 1);
-    const bool number = name.find_first_not_of("0123456789") == std::string::npos && name.size() < 4;
-    if (name.find_first_of(".[!") != std::string::npos || spec.find('{') != std::string::npos)
-      return unclear(a.at, a.end);
-    const Val* v = number ? nullptr : a.key(name);
-    const std::size_t place = number ? (name.empty() ? next++ : std::stoul(name)) : a.values.size();
-    if (place < a.values.size()) v = &a.values[place];
-    if (v == nullptr && a.more.empty()) throw Thrown{instance("KeyError"), a.at};
-    if (v == nullptr || is_many(*v)) return unclear(a.at, a.end);
-    const Val field_value = spec.empty() || v->is(Kind::kUnknown) ? *v : formatted(*v, spec, a.at);
-    add(out, text_or_hole(field_value, a.at));
+    const auto field = format_field(s.substr(i + 1, close - i - 1), next, a);
+    if (!field) return unclear(a.at, a.end);
+    add(out, *field);
     i = close;
   }
   return text(std::move(out));

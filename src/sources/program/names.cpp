@@ -171,6 +171,9 @@ void Follower::bind_item(const Expr& target, Val v) {
     const Val key = value(*target.kids[1]);
     return set_entry(base.object, key, std::move(v), target.begin);
   }
+  if (!sliced && base.is(Val::Kind::kInstance) &&
+      own_method(base, "__setitem__", {value(*target.kids[1]), v}, target.begin))
+    return;
   if (!base.is(Val::Kind::kList)) return;
   touch(base.object);
   auto& items = base.object->now.items;
@@ -208,7 +211,8 @@ void Follower::grow(const Stmt& one) {
     touch(old.object);
     return update(old.object, more, one.begin);
   }
-  Val out = binary(one.name, old, more, one.begin, one.end);
+  auto own = own_operator("i", one.name, old, more, one.begin);
+  Val out = own ? *std::move(own) : binary(one.name, old, more, one.begin, one.end);
   bind(target, std::move(out));
 }
 
@@ -232,6 +236,10 @@ void Follower::remove(const Expr& target) {
 
 void Follower::remove_item(const Expr& target) {
   const Val base = value(*target.kids[0]);
+  if (base.is(Val::Kind::kInstance) && target.kids[1]->kind != Expr::Kind::kSlice) {
+    (void)own_method(base, "__delitem__", {value(*target.kids[1])}, target.begin);
+    return;
+  }
   if (base.is(Val::Kind::kDict)) {
     const Val key = value(*target.kids[1]);
     if (base.object->now.inherits) return set_entry(base.object, key, {.kind = Val::Kind::kGone}, target.begin);

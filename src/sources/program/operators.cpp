@@ -1,6 +1,9 @@
 // Operators of Python, on what is known. Tested by tests/traps_test.cpp, with Python as the judge.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -58,9 +61,11 @@ std::optional<bool> Follower::truth(const Val& v) {
       return true;
     case Kind::kInstance: {
       bool open = false;
-      const bool own = v.object->of != nullptr && (class_member(v.object->of, "__bool__", open) != nullptr ||
-                                                   class_member(v.object->of, "__len__", open) != nullptr);
-      return own || open ? std::nullopt : std::optional(true);
+      for (const char* name : {"__bool__", "__len__"}) {
+        if (const auto own = own_method(v, name, {}, v.begin)) return own->whole() ? truth(*own) : std::nullopt;
+      }
+      if (v.object->of != nullptr) class_member(v.object->of, "__bool__", open);
+      return open ? std::nullopt : std::optional(true);
     }
     case Kind::kNative:
       if (const Val named = asked(v); !named.is(Kind::kNative)) return truth(named);
@@ -129,6 +134,64 @@ std::optional<bool> Follower::less(const Val& a, const Val& b) const {
   return std::nullopt;
 }
 
+// What a class of the program makes of it: a call of its method `name`; none where it has none.
+std::optional<Val> Follower::own_method(const Val& self, const std::string& name, std::vector<Val> values,
+                                        std::size_t at) {
+  if (!self.is(Kind::kInstance) || self.object->of == nullptr) return std::nullopt;
+  bool open = false;
+  const Val* own = class_member(self.object->of, name, open);
+  if (own == nullptr) return std::nullopt;
+  if (!own->is(Kind::kFunction)) {
+    lose_object(self, fmt::format("what {} makes of it is not followed", name));
+    return unclear(at, at);
+  }
+  Arguments a;
+  a.at = a.end = at;
+  a.values = std::move(values);
+  a.values.insert(a.values.begin(), self);
+  return call(*own, a);
+}
+
+void Follower::lose_object(const Val& self, const std::string& why) {
+  touch(self.object);
+  for (auto& [name, own] : self.object->now.names) own = unknown(why, self.begin);
+  if (self.object->now.open.empty()) self.object->now.open = why;
+}
+
+namespace {
+
+// What is asked of the left side of a comparison, and of the right one where that has no answer.
+std::pair<std::string, std::string> comparing_methods(const std::string& op) {
+  if (op == "==") return {"__eq__", "__eq__"};
+  if (op == "!=") return {"__ne__", "__ne__"};
+  if (op == "<") return {"__lt__", "__gt__"};
+  if (op == ">") return {"__gt__", "__lt__"};
+  if (op == "<=") return {"__le__", "__ge__"};
+  if (op == ">=") return {"__ge__", "__le__"};
+  return {};
+}
+
+}  // namespace
+
+// What classes of the program make of a comparison; none where they do not speak of it.
+std::optional<Val> Follower::own_comparison(const std::string& op, const Val& a, const Val& b) {
+  if (op == "in" || op == "not in") {
+    auto out = own_method(b, "__contains__", {a}, b.begin);
+    if (!out || op == "in") return out;
+    const auto holds = truth(*out);
+    return holds ? boolean(!*holds) : unclear(b.begin, b.end);
+  }
+  const auto [left, right] = comparing_methods(op);
+  if (left.empty()) return std::nullopt;
+  if (auto out = own_method(a, left, {b}, a.begin)) return out;
+  if (auto out = own_method(b, right, {a}, b.begin)) return out;
+  if (op != "!=") return std::nullopt;
+  const auto same = own_comparison("==", a, b);
+  if (!same) return same;
+  const auto holds = truth(*same);
+  return holds ? boolean(!*holds) : unclear(a.begin, a.end);
+}
+
 std::optional<bool> Follower::contains(const Val& all, const Val& one) {
   if (all.is(Kind::kText)) {
     if (!one.known_text()) return std::nullopt;
@@ -181,6 +244,7 @@ std::optional<bool> Follower::contains(const Val& all, const Val& one) {
 std::optional<bool> Follower::compare(const std::string& op, const Val& first, const Val& second) {
   const Val left = asked(first);
   const Val right = asked(second);
+  if (const auto own = own_comparison(op, left, right)) return truth(*own);
   const bool asks = op == "==" || op == "!=" || op == "is" || op == "is not" || op == "in" || op == "not in";
   const Val a = asks && is_unset(left) ? none() : left;
   const Val b = asks && is_unset(right) ? none() : right;
@@ -209,6 +273,8 @@ Val Follower::unary(const std::string& op, const Val& v, const Expr& e) {
     const auto test = truth(v);
     return test ? boolean(!*test) : unclear(e);
   }
+  const std::string name = op == "-" ? "__neg__" : op == "~" ? "__invert__" : "__pos__";
+  if (auto own = own_method(v, name, {}, e.begin)) return *std::move(own);
   if (v.is(Kind::kFloat) && op != "~") return real(op == "-" ? -v.number : v.number);
   if (!v.whole() || v.integer == std::numeric_limits<std::int64_t>::min()) return unclear(e);
   return whole(op == "-" ? -v.integer : op == "~" ? ~v.integer : v.integer);
@@ -273,9 +339,47 @@ Val Follower::repeated(const Val& a, const Val& times, std::size_t begin, std::s
   return list_of(std::move(out), a.kind);
 }
 
+namespace {
+
+// What a class may define for an operator: `__lshift__`; "" where it defines nothing.
+std::string operator_name(const std::string& op) {
+  constexpr auto kNames = std::to_array<std::pair<std::string_view, std::string_view>>({{"+", "add"},
+                                                                                        {"-", "sub"},
+                                                                                        {"*", "mul"},
+                                                                                        {"/", "truediv"},
+                                                                                        {"//", "floordiv"},
+                                                                                        {"%", "mod"},
+                                                                                        {"**", "pow"},
+                                                                                        {"<<", "lshift"},
+                                                                                        {">>", "rshift"},
+                                                                                        {"|", "or"},
+                                                                                        {"&", "and"},
+                                                                                        {"^", "xor"},
+                                                                                        {"@", "matmul"}});
+  const auto it = std::ranges::find(kNames, std::string_view(op), [](const auto& one) { return one.first; });
+  return it == kNames.end() ? std::string() : std::string(it->second);
+}
+
+}  // namespace
+
+// What a class of the program makes of an operator: `prefix` is "" for a + b, "r" for the one on its right, "i" for +=.
+std::optional<Val> Follower::own_operator(std::string_view prefix, const std::string& op, const Val& self,
+                                          const Val& other, std::size_t begin) {
+  const std::string name = operator_name(op);
+  if (name.empty()) return std::nullopt;
+  if (auto out = own_method(self, fmt::format("__{}{}__", prefix, name), {other}, begin)) return out;
+  bool open = false;
+  if (self.is(Kind::kInstance) && self.object->of != nullptr) class_member(self.object->of, "__init__", open);
+  if (!open) return std::nullopt;
+  lose_object(self, "what an operator makes of it is not followed");  // of a class that is not known
+  return unclear(begin, begin);
+}
+
 Val Follower::binary(const std::string& op, const Val& left, const Val& right, std::size_t begin, std::size_t end) {
   const Val a = asked(left);
   const Val b = asked(right);
+  if (auto own = own_operator("", op, a, b, begin)) return *own;
+  if (auto own = own_operator("r", op, b, a, begin)) return *own;
   if (numeric(a) && numeric(b)) return arithmetic(op, a, b, begin, end);
   if (a.is(Kind::kText) && op == "%") return percent(*a.text, b, begin);
   if (op == "+" && (a.is(Kind::kText) || b.is(Kind::kText))) {
