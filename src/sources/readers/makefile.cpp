@@ -691,23 +691,62 @@ class Makefile {
     return out;
   }
 
-  // Whether a line of a recipe is known to fail, and make to heed that.
-  bool line_fails(const ShellText& written, const RunContext& context) {
+  // Whether a line of a recipe succeeds, where it is written as a guard; none where that is not known.
+  std::optional<bool> outcome(const ShellText& written, const RunContext& context) {
     const auto from = written.text.find_first_not_of("\t @+");
-    if (from == std::string::npos || written.text[from] == '-' || ignores_ || values_.find("MAKEFLAGS") != nullptr)
-      return false;
+    if (from == std::string::npos || written.text[from] == '-' || ignores_) return true;
     const ShellText line = without_prefix(written);
     constexpr auto kSigns = std::to_array<std::string_view>({"false", "exit ", "test ", "[ "});
     const bool may =
         std::ranges::any_of(kSigns, [&](std::string_view s) { return line.text.find(s) != std::string::npos; });
-    if (!may || !line.unknowns.empty() || !followed(line.text.size())) return false;
+    if (!may || !followed(line.text.size())) return true;
+    if (!line.unknowns.empty()) return std::nullopt;
     ShellStart start{
         .given = source_.given, .environment = context.env, .arguments_known = true, .nothing_given = false};
     start.zero = context.zero;
     RunContext inside = context;
     take_shell_flags(inside);
     start.options = inside.options;
-    return surely_fails(line, start);
+    const auto out = outcome_of(line, start);
+    const bool heeds = values_.find("MAKEFLAGS") == nullptr;  // -i, -k
+    return heeds || out == std::optional(true) ? out : std::nullopt;
+  }
+
+  // Whether a line of a recipe is known to fail, and make to heed that.
+  bool line_fails(const ShellText& written, const RunContext& context) {
+    return outcome(written, context) == std::optional(false);
+  }
+
+  // `test -n "$(MODEL)"`, `… || exit 1`, `$(error …)`: a line that is there to end make, and may do so.
+  bool is_guard(const RecipeLine& line, const RunContext& context) {
+    const std::string& text = line.text.text;
+    if (text.find("$(error ") != std::string::npos || text.find("${error ") != std::string::npos) return true;
+    const std::string command = without_prefix(line.text).text;
+    const bool asks = command.starts_with("test ") || command.starts_with("[ ") || command.starts_with("false");
+    const bool tests = asks && command.find_first_of("|;") == std::string::npos;
+    const auto exit = command.find("exit ");
+    const bool exits = exit != std::string::npos && exit + 5 < command.size() && command[exit + 5] >= '1' &&
+                       command[exit + 5] <= '9' && command.find("sglang") == std::string::npos;
+    return (tests || exits) && !outcome(values_.expand(line.text), context);
+  }
+
+  // What may end make before a recipe that asks for these goals first; "" where nothing does.
+  std::string guard_of(const std::vector<std::string>& goals, int depth) {
+    for (const std::string& name : goals) {
+      const auto own = by_target_.find(name);
+      if (own == by_target_.end() || depth > limits::kMakeCalls || !followed(1)) continue;
+      for (const Rule* rule : own->second) {
+        if (std::string above = guard_of(rule->prerequisites, depth + 1); !above.empty()) return above;
+        for (const RecipeLine& line : rule->recipe) {
+          if (is_guard(line, place_of_recipe({}))) return ends_at(line);
+        }
+      }
+    }
+    return {};
+  }
+
+  std::string ends_at(const RecipeLine& line) {
+    return fmt::format("unless make ends at line {}", finder_.place(line.at).line);
   }
 
   // Whether a goal, or what it asks for first, has a recipe that is known to fail: nothing that asks for it runs.
@@ -733,11 +772,15 @@ class Makefile {
     if (waits && !rule.conditional) return true;
     const Values env = environment(exports);
     ShellText whole;
+    std::string guard = guard_of(rule.prerequisites, 0);
     for (const RecipeLine& line : rule.recipe) {
       RunContext context = place_of_recipe(env);
+      if (!guard.empty()) context.when += (context.when.empty() ? "" : "; ") + guard;
+      if (guard.empty() && !one_shell_ && is_guard(line, context)) guard = ends_at(line);
       const bool conditional = line.conditional || rule.conditional;
       if (conditional) {
-        context.when += fmt::format("{}in a branch at line {}", ends_.empty() ? "" : "; ", finder_.place(line.at).line);
+        context.when +=
+            fmt::format("{}in a branch at line {}", context.when.empty() ? "" : "; ", finder_.place(line.at).line);
       }
       const ShellText filled = values_.expand(line.text);
       for (std::size_t from = 0; from < filled.text.size();) {
@@ -801,6 +844,10 @@ class Makefile {
 
   // .SHELLFLAGS = -euo pipefail -c
   void take_shell_flags(RunContext& inside) {
+    const MakeVariable* const shell = values_.find("SHELL");
+    const std::vector<std::string> words_of_shell =
+        shell == nullptr ? std::vector<std::string>{} : make_words(values_.expand(shell->text).text);
+    for (std::size_t i = 1; i < words_of_shell.size(); ++i) inside.options.push_back(words_of_shell[i]);  // bash -e
     const MakeVariable* const flags = values_.find(".SHELLFLAGS");
     if (flags == nullptr && posix_) inside.options.emplace_back("-e");
     if (flags == nullptr) return;

@@ -1,10 +1,12 @@
-// Whether a text that a shell runs is known to fail. Tested by tests/traps_test.cpp.
+// Whether a text that a shell runs succeeds, where that is known. Tested by tests/traps_test.cpp.
 #pragma once
+
+#include <optional>
 
 #include "src/sources/shell.h"
 
 namespace preflight::sources {
 
-bool surely_fails(const ShellText& script, const ShellStart& start);
+std::optional<bool> outcome_of(const ShellText& script, const ShellStart& start);
 
 }  // namespace preflight::sources

@@ -223,13 +223,14 @@ Result<ShellWord> interpolate(const ShellWord& word, Interpolation kind, std::st
   return out;
 }
 
-bool surely_fails(const ShellText& script, const ShellStart& start) {
+std::optional<bool> outcome_of(const ShellText& script, const ShellStart& start) {
   ShellBudget budget;
   ShellEvaluator shell(script, script.text, start, budget);
-  if (!shell.run()) return false;
+  if (!shell.run()) return std::nullopt;
   const ShellState& end = shell.state();
-  if (!end.may_end.empty() || end.replaced) return false;
-  return end.ended ? end.fails == std::optional(true) : end.last_status && *end.last_status != "0";
+  if (!end.may_end.empty() || end.replaced) return std::nullopt;
+  if (end.ended) return end.fails ? std::optional(!*end.fails) : std::nullopt;
+  return end.last_status ? std::optional(*end.last_status == "0") : std::nullopt;
 }
 
 }  // namespace preflight::sources
