@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
 #include "preflight/kernel.h"
 #include "preflight/plan.h"
 #include "src/plan/planners.h"
@@ -349,6 +352,27 @@ TEST(Plan, TypesGoByTheirNames) {
     ASSERT_FALSE(plan.kernels.empty()) << name;
     EXPECT_EQ(plan.kernels.front().cases.front().dtype, type) << name;
   }
+}
+
+TEST(Plan, EveryKernelOfALaunchTakesItsType) {
+  ModelFacts hybrid = qwen();
+  hybrid.num_attention_heads = 16;
+  hybrid.hf_text_config = Value::dict({{"linear_num_key_heads", 16},
+                                       {"linear_num_value_heads", 32},
+                                       {"linear_key_head_dim", 128},
+                                       {"linear_value_head_dim", 128},
+                                       {"rope_scaling", Value::dict({{"mrope_section", Value::list({24, 20, 20})}})}});
+  ModelFacts local = qwen();
+  local.is_local_attention_model = true;
+  std::set<std::string> seen;
+  for (const ModelFacts& model : {hybrid, local, deepseek()}) {
+    for (const auto& kernel : derive_plan(launch_of(model, {{Field::dtype, "float16"}})).kernels) {
+      if (kernel.kernel == "page_table") continue;
+      seen.insert(kernel.kernel);
+      for (const KernelCase& c : kernel.cases) EXPECT_EQ(c.dtype, DType::kF16) << print_case(c);
+    }
+  }
+  EXPECT_EQ(seen.size(), 8U);
 }
 
 TEST(Plan, LayersWithAStateThatNoKernelComputesAreNamed) {
