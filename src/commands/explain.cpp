@@ -222,6 +222,7 @@ int run_explain(const ExplainFlags& flags, const std::vector<std::string>& argum
     auto text = read_text("-", true);
     if (!text) return refuse(text.error());
     what = std::move(*text);
+    if (what.find_first_not_of(" \t\r\n") == std::string::npos) return refuse(Error{"it is empty", "standard input"});
   }
   const auto input = launch_input(flags.launch, arguments);
   if (!input) return refuse(input.error());
