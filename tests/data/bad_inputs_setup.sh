@@ -74,3 +74,15 @@ printf '{%s}' "$(settings 600)" > $D/wide_alone.json
 hostile() { printf '#!/bin/sh\n%s\n' "$2" > $D/hostile_$1.py; chmod +x $D/hostile_$1.py; }
 hostile noise 'head -c 200000 /dev/urandom'; hostile null 'echo null'; hostile list 'echo []'; hostile kill 'kill -KILL $$'; hostile endless 'yes "{"'; hostile sleep 'sleep 60'
 { printf 'x: &b |\n  echo\n  # '; head -c 400000 /dev/zero | tr '\0' a; printf '\non: push\njobs:\n  a:\n    runs-on: x\n    steps:\n'; yes '    - run: *b' | head -n 20000; } > $D/long_alias.yaml
+# Odd numbers and ends in files of supervisor, systemd, make, Docker, GitLab, Nomad and in logs and lists of words.
+mkdir -p $D/forms/{make_word,make_call,make_self,make_wide,quote,backquote,stage,gitlab,wait_for}; ln -s nowhere $D/wait_for.sh; mkfifo $D/forms/wait_for/run.sh
+printf '[program:a]\ncommand=%s --tp %%(process_num)d\nnumprocs=1000000000\nprocess_name=%%(process_num)d\n' "$serve" > $D/forms/many.conf
+printf '[program:a]\ncommand=%s --tp %%\n' "$serve" > $D/forms/percent.conf; printf '[Container]\nExec=%s\nEnvironmentFile=/dev/zero\n' "$serve" > $D/forms/zero.container
+printf '[Service]\nExecStart=/usr/bin/%s --tp %%Z\n' "$serve" > $D/forms/specifier.service; printf '#SBATCH --array=0-100000000\nsrun %s --tp $SLURM_ARRAY_TASK_ID\n' "$serve" > $D/forms/array.slurm
+printf 'x = $(word 0,a)\nserve:\n\t%s --tp $x\n' "$serve" > $D/forms/make_word/Makefile; printf 'f = $(call f,$(1)x)\nserve:\n\t%s --tp $(call f,1)\n' "$serve" > $D/forms/make_call/Makefile
+printf 'a = $(a)$(a)\nserve:\n\t%s --tp $(a)\n' "$serve" > $D/forms/make_self/Makefile; printf '$(foreach i,$(shell seq 100000000),$(i))\nserve:\n\t%s --tp 3\n' "$serve" > $D/forms/make_wide/Makefile
+printf 'FROM a\nENV A=$A$A$A B\nCMD %s --tp $A\n' "$serve" > $D/forms/quote/Dockerfile; printf '# escape=`\nFROM a\nCMD %s `\n --tp 3\n' "$serve" > $D/forms/backquote/Dockerfile
+printf 'a:\n  extends: b\n  script: ["%s"]\nb:\n  extends: a\n' "$serve" > $D/forms/gitlab/.gitlab-ci.yml; printf 'job "a" { group "b" { task "c" { config { command = "python" args = ["-m","sglang.launch_server","--tp",' > $D/forms/cut.nomad
+printf "INFO server_args=ServerArgs(model_path='Qwen/Qwen3-8B', nope=<object at 0x1>)\n" > $D/forms/object.log; printf 'python\0-m\0sglang.launch_server\0--model-path\0Qwen/Qwen3-8B\0--tp\0' > $D/forms/cmdline; printf '\0\0\0' > $D/forms/nothing
+printf '["python","-m","sglang.launch_server","--tp",["3"]]' > $D/forms/nested.json; printf 'for i in {1..999999999}; do %s --tp $i; done\n' "$serve" > $D/forms/brace.sh; printf 'printf -v x "%%*d" 2147483647 1; %s --tp ${#x}\n' "$serve" > $D/forms/star.sh
+printf 'x=$((-9223372036854775808 / -1)); %s --tp $x\n' "$serve" > $D/forms/quotient.sh; printf 'import os\nos.system(f"%s --tp {3:>1000000000}")\n' "$serve" > $D/forms/pad.py; printf 'import os\nx = [[0] * 100000 for _ in range(100000)]\nos.system("%s --tp 3")\n' "$serve" > $D/forms/lists.py
