@@ -24,8 +24,8 @@ std::optional<Field> linear_backend(const LaunchFacts& f, std::initializer_list<
 
 std::optional<Finding> radix_page(const LaunchFacts& f) {
   const bool hybrid = is_hybrid(f.model()) && f.mamba_strategy() == "no_buffer";
-  // Nothing decides the strategy of a model that is all Mamba; whatever is no extra buffer wants the same.
-  const bool pure = f.since(22) && is_pure_mamba(f.model()) && !f.mamba_strategy().starts_with("extra_buffer");
+  // Nothing decides the strategy of a model that is all Mamba, and extra buffers are refused for it.
+  const bool pure = f.since(22) && is_pure_mamba(f.model());
   if ((!hybrid && !pure) || !f.radix_cache() || f.page_size() <= 1) return std::nullopt;
   return Finding{.message = fmt::format("the prefix cache of this model wants page size 1, and {} ends with {}",
                                         f.uses_xpu() ? "intel_xpu" : "the launch", f.page_size())};
