@@ -10,6 +10,7 @@ A site is a place in the text and what to write there so that the program can be
 in resolution and rules
 
   x > 2, constexpr int kMax = 4096                             a threshold: one less, one more
+  Limits{Field::tp_size, 1, kAny}                              and one of a field, in a table
   day(2026, 5, 4)                                              a kernel package's day: one earlier, one later
   in_release("0.5.20")                                         the release that a remedy names: one earlier, one later
 
@@ -160,6 +161,8 @@ def threshold_sites(bare):
         yield m.start(1), m.end(1), "number", "threshold", m.group().strip(), [(-1, ()), (1, ())]
     for m in re.finditer(r"constexpr (?:int|double|std::int64_t|std::size_t) k\w+ = (-?\d+(?:\.\d+)?);", bare):
         yield m.start(1), m.end(1), "number", "threshold", m.group().removeprefix("constexpr "), [(-1, ()), (1, ())]
+    for m in re.finditer(r"\b[A-Z]\w+\{Field::(\w+, (-?\d+)\b)", bare):
+        yield m.start(2), m.end(2), "number", "threshold", m.group(1), [(-1, ()), (1, ())]
 
 
 def rule_sites(code, bare):
