@@ -467,6 +467,11 @@ Edit with_tower(const char* name) {
     m.hf_config = m.hf_config.with("vision_config", tower);
   };
 }
+Edit with_heads_of(std::int64_t width, std::int64_t heads) {
+  return [=](Launch&, ModelFacts& m) {
+    m.hf_config = m.hf_config.with("vision_config", Value::dict({{"hidden_size", width}, {"num_heads", heads}}));
+  };
+}
 Edit hearing(const char* name, bool sees, bool hears) {
   return [=](Launch&, ModelFacts& m) {
     const Value part = Value::dict({{"depth", 2}});
@@ -787,6 +792,14 @@ const Bound kBounds[] = {
     {"MC038", 23, false, "qwen3-0.6b", kPlain, by_transformers("GlmForCausalLM", "gemma")},
     {"MC038", 22, true, "minicpm3-4b", "--device xpu --model-impl transformers", nothing},
     {"MC038", 21, false, "minicpm3-4b", "--device xpu --model-impl transformers", nothing},
+    // a tower of transformers' keeps transformers' attention
+    {"VI003", 23, true, "qwen3-vl-8b-instruct", "--device xpu", with_heads_of(1408, 16)},
+    {"VI003", 23, false, "qwen3-vl-8b-instruct", "--device xpu --model-impl transformers", with_heads_of(1408, 16)},
+    {"VI003", 23, false, "qwen3-vl-8b-instruct", "--device xpu",
+     all({with_heads_of(1408, 16), by_transformers("Blip2ForConditionalGeneration", "blip-2")})},
+    {"VI002", 23, true, "qwen3-vl-8b-instruct", "--device xpu --mm-attention-backend fa3", nothing},
+    {"VI002", 23, false, "qwen3-vl-8b-instruct", "--device xpu --mm-attention-backend fa3 --model-impl transformers",
+     nothing},
     // whose attention stops it first
     {"MC038", 23, false, "qwen3-8b", "--device xpu --model-impl transformers",
      by_transformers("Qwen3NextForCausalLM", "phi3")},

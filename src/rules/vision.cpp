@@ -9,6 +9,7 @@
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
 #include "src/rules/remedy_words.h"
+#include "src/rules/serving_class.h"
 
 namespace preflight::rules {
 namespace {
@@ -21,8 +22,11 @@ bool tower_left_out(const LaunchFacts& f) {
                                "Glm5NextForConditionalGeneration", "MuseSparkForConditionalGeneration"});
 }
 
-// Gemma 3 and Llama 4 need --enable-multimodal, and SGLang's is_multimodal says so already.
-bool tower_is_built(const LaunchFacts& f) { return f.model().is_multimodal && !tower_left_out(f); }
+// Gemma 3 and Llama 4 need --enable-multimodal, and SGLang's is_multimodal says so already. Towers of transformers'
+// classes keep transformers' attention: SGLang takes over that of the text alone.
+bool tower_is_built(const LaunchFacts& f) {
+  return f.model().is_multimodal && !tower_left_out(f) && !transformers_serves(f);
+}
 bool tower_runs(const LaunchFacts& f) { return tower_is_built(f) && !f.on(Field::language_only); }
 
 std::optional<Finding> device_without_varlen(const LaunchFacts& f) {
