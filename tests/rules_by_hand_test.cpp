@@ -114,6 +114,11 @@ const Row kRows[] = {
        m.architectures = {"LongcatFlashForCausalLM"};
        m.hf_config = m.hf_config.with("rope_parameters", Value());
      }},
+    {"MC041", 23, 22, "qwen3-8b", kPlain,
+     [](Launch&, ModelFacts& m) {
+       m.architectures = {"LlavaForConditionalGeneration"};
+       m.hf_config = m.hf_config.with("vision_config", Value::dict({{"model_type", "clip_vision_model"}}));
+     }},
     {"BK003", 23, 0, "gemma-3-1b-it", kXpu, encoder_decoder},
     {"BK004", 13, 0, "qwen3-0.6b", kPlain, encoder_decoder},
     {"BK021", 23, 0, "qwen3-0.6b", "--device xpu --attention-backend flex_attention", encoder_decoder},
@@ -800,6 +805,9 @@ const Bound kBounds[] = {
     {"VI002", 23, true, "qwen3-vl-8b-instruct", "--device xpu --mm-attention-backend fa3", nothing},
     {"VI002", 23, false, "qwen3-vl-8b-instruct", "--device xpu --mm-attention-backend fa3 --model-impl transformers",
      nothing},
+    // recorded of 0.5.23: Pixtral's tower is built
+    {"MC041", 23, false, "qwen3-8b", kPlain,
+     asked("LlavaForConditionalGeneration", {{"vision_config", Value::dict({{"model_type", "pixtral"}})}})},
     // whose attention stops it first
     {"MC038", 23, false, "qwen3-8b", "--device xpu --model-impl transformers",
      by_transformers("Qwen3NextForCausalLM", "phi3")},

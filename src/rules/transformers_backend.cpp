@@ -1,7 +1,7 @@
 // MC: what SGLang's backend for transformers' classes asks of them while it builds one: attention that another may take
-// over, and a plan of its layers in styles that the backend knows. Asked of the releases' transformers (5.6.0, 5.8.1,
-// 5.12.1, 5.19.0) and seen in 0.5.23, which built every class that it has one of its own for. Tested by the examples
-// here and by tests/rules_by_hand_test.cpp.
+// over, a plan of its layers in styles that the backend knows, words to embed. Asked of the releases' transformers
+// (5.6.0, 5.8.1, 5.12.1, 5.19.0) and seen in 0.5.23, which built every class that it has one of its own for. Tested by
+// the examples here and by tests/rules_by_hand_test.cpp.
 #include "src/rules/transformers_backend.h"
 
 #include <algorithm>
@@ -124,6 +124,21 @@ std::optional<Finding> styles_of_others(const LaunchFacts& f) {
       fmt::format("transformers cuts layers of {} in a way that SGLang's backend for its classes does not know", type));
 }
 
+// SGLang has no class for these towers by themselves, and transformers' is asked how many words its input embeddings
+// have: of a tower they are a convolution or a projection.
+std::optional<Finding> tower_without_words(const LaunchFacts& f) {
+  constexpr std::array<std::string_view, 3> kTowers = {"clip_vision_model", "siglip_vision_model",
+                                                       "siglip2_vision_model"};
+  if (serving_class(f) != "LlavaForConditionalGeneration" || has_classes_of_its_own(f)) return std::nullopt;
+  const Value tower = f.model().root("vision_config");
+  const Value* type = tower.find("model_type");
+  if (type == nullptr || !type->is_string()) return std::nullopt;
+  if (std::ranges::find(kTowers, type->as_string()) == kTowers.end()) return std::nullopt;
+  return Finding{.message = fmt::format("LlavaForConditionalGeneration has its tower of transformers, and that of type "
+                                        "{} cannot be built",
+                                        type->as_string())};
+}
+
 const Rule kRules[] = {
     {.id = "MC038",
      .field = Field::model_path,
@@ -151,7 +166,18 @@ const Rule kRules[] = {
                     .args = "--device xpu --disable-radix-cache --model-impl transformers",
                     .since = v0_5(20)}}},
      .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --model-impl transformers"},
-                   {.model = "qwen3.5-9b", .args = "--device xpu --disable-radix-cache"}}}}};
+                   {.model = "qwen3.5-9b", .args = "--device xpu --disable-radix-cache"}}}},
+    {.id = "MC041",
+     .field = Field::model_path,
+     .summary = "LLaVA with a tower that transformers' class serves",
+     .why =
+         "AttributeError (num_embeddings) while the tower is built: SGLang's backend for transformers' classes takes "
+         "it for a language model and counts its words.",
+     .fix = "a model with a tower of Pixtral, or another model that sees",
+     .source = "sglang/srt/models: llava.py, transformers.py",
+     .since = v0_5(23),
+     .check = tower_without_words,
+     .quiet_on = {{{.model = "qwen3-vl-8b-instruct", .args = "--device xpu"}}}}};
 
 }  // namespace
 
