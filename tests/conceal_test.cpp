@@ -541,6 +541,11 @@ TEST(Conceal, WhenALaunchRunsIsShown) {
               HasSubstr(", in begin_it, which nothing here calls; where self.box.local starts it\n"));
   const std::string list = dir.file("b.py", "cmd = ['python', '-m', 'sglang.launch_server', '--model-path', 'm']\n");
   EXPECT_THAT(run_tool({"launches", list}).out, HasSubstr(", where what is made of this list is run\n"));
+  const std::string service = "services: {a: {deploy: {replicas: 0}, profiles: [x], image: i, command: " + serve + "}}";
+  EXPECT_THAT(run_tool({"launches", dir.file("compose.yaml", service)}).out,
+              HasSubstr("where replicas is not 0; where one of its profiles is asked for\n"));
+  EXPECT_THAT(run_tool({"launches", dir.file("failglob.sh", "shopt -s failglob; a *.x; " + serve)}).out,
+              HasSubstr(", unless the pattern is of no file at line 1\n"));
   for (const std::string& loop : {"turn 1 of a loop|N=1; while [ $N -lt 2 ]; do " + serve + "N=2; done",
                                   "in a loop at line 1|while sleep 1; do " + serve + "done",
                                   "in a branch at line 1|if [ $# = 1 ]; then " + serve + "fi",

@@ -145,6 +145,9 @@ void ManifestReader::count_replicas(const YamlNode& node, Around& around) {
   const YamlNode* deployed = compose ? at_path(&node, {"deploy", "replicas"}) : value_of(node, "replicas");
   const YamlNode* scale = compose && deployed == nullptr ? value_of(node, "scale") : deployed;
   if (is_scalar(scale) && scale->text == "0") around.when = "where replicas is not 0";
+  const YamlNode* profiles = compose ? value_of(node, "profiles") : nullptr;
+  if (profiles == nullptr || profiles->items.empty()) return;
+  around.when += fmt::format("{}where one of its profiles is asked for", around.when.empty() ? "" : "; ");
 }
 
 // A service of Dynamo over several nodes: its operator writes on each behind the server's words which it is.
