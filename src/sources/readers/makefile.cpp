@@ -733,13 +733,20 @@ class Makefile {
   // What may end make before a recipe that asks for these goals first; "" where nothing does.
   std::string guard_of(const std::vector<std::string>& goals, int depth) {
     for (const std::string& name : goals) {
-      const auto own = by_target_.find(name);
-      if (own == by_target_.end() || depth > limits::kMakeCalls || !followed(1)) continue;
-      for (const Rule* rule : own->second) {
-        if (std::string above = guard_of(rule->prerequisites, depth + 1); !above.empty()) return above;
-        for (const RecipeLine& line : rule->recipe) {
-          if (is_guard(line, place_of_recipe({}))) return ends_at(line);
-        }
+      const auto [known, first] = guards_.try_emplace(name);
+      if (first) known->second = guard_in(name, depth);
+      if (!known->second.empty()) return known->second;
+    }
+    return {};
+  }
+
+  std::string guard_in(const std::string& goal, int depth) {
+    const auto own = by_target_.find(goal);
+    if (own == by_target_.end() || depth > limits::kMakeCalls || !followed(1)) return {};
+    for (const Rule* rule : own->second) {
+      if (std::string above = guard_of(rule->prerequisites, depth + 1); !above.empty()) return above;
+      for (const RecipeLine& line : rule->recipe) {
+        if (is_guard(line, place_of_recipe({}))) return ends_at(line);
       }
     }
     return {};
@@ -956,8 +963,9 @@ class Makefile {
   bool exports_all_ = false;
   bool one_shell_ = false;
   bool posix_ = false;
-  bool ignores_ = false;                 // .IGNORE
-  std::map<std::string, bool> failing_;  // goals, and whether they are known to fail
+  bool ignores_ = false;                            // .IGNORE
+  std::map<std::string, bool> failing_;             // goals, and whether they are known to fail
+  std::map<std::string, std::string> guards_ = {};  // goals, and what may end make on the way to them
   char prefix_ = '\t';
 };
 
