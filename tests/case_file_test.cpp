@@ -155,7 +155,8 @@ for i in $(seq 300); do [ -s answers ] && break; sleep 0.1; done
 grep -c first answers; exec 3>&-; wait)",
       dir.path(), tool_path());
   dir.file("talk.sh", script);
-  FILE* talk = popen(("bash " + dir.path() + "/talk.sh").c_str(), "r");
+  // Where the program does not start, the shell would wait for it for ever.
+  FILE* talk = popen(("timeout 60 bash " + dir.path() + "/talk.sh").c_str(), "r");
   ASSERT_NE(talk, nullptr);
   std::array<char, 16> text{};
   EXPECT_NE(std::fgets(text.data(), text.size(), talk), nullptr);
