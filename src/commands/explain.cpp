@@ -2,6 +2,7 @@
 // launch. Tested by tests/explain_test.cpp.
 
 #include <algorithm>
+#include <cctype>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -222,7 +223,8 @@ int run_explain(const ExplainFlags& flags, const std::vector<std::string>& argum
     auto text = read_text("-", true);
     if (!text) return refuse(text.error());
     what = std::move(*text);
-    if (what.find_first_not_of(" \t\r\n") == std::string::npos) return refuse(Error{"it is empty", "standard input"});
+    if (std::ranges::all_of(what, [](unsigned char c) { return std::isspace(c) != 0; }))
+      return refuse(Error{"it is empty", "standard input"});
   }
   const auto input = launch_input(flags.launch, arguments);
   if (!input) return refuse(input.error());
