@@ -159,7 +159,9 @@ TEST(Runner, AWriteBehindABufferBreaksItsCanaryAsOneInFrontDoes) {
   for (const auto& [statement, reason] : {std::pair("out[-1] = 0;", "wrote outside the buffer of out"),
                                           {"out[2 * 512] = 0;", "wrote outside the buffer of out"},
                                           {"lse[-1] = 0.0f;", "wrote outside the buffer of lse"},
-                                          {"lse[2] = 0.0f;", "wrote outside the buffer of lse"}}) {
+                                          {"lse[2] = 0.0f;", "wrote outside the buffer of lse"},
+                                          {"lse[30000] = 0.0f;", "wrote outside the buffer of lse"},
+                                          {"lse[-16000] = 0.0f;", "wrote outside the buffer of lse"}}) {
     const testing::TemporaryDirectory folder;
     folder.file("mla_decode.cl", mla_decode_that(statement));
     const auto report = run_case(kSmallCase, {}, {.kernel_dir = folder.path()});
