@@ -338,6 +338,16 @@ std::optional<Finding> borders_not_ascending(const LaunchFacts& f) {
 }
 
 // uvicorn's names; logging has others besides. With gRPC or HTTP/2 another server listens.
+// The socket gets a port that is free; the warm-up asks the one of the arguments.
+std::optional<Finding> port_that_no_warm_up_reaches(const LaunchFacts& f) {
+  if (f[Field::port] != Value(0) || f.on(Field::skip_server_warmup) || f[Field::node_rank] != Value(0))
+    return std::nullopt;
+  if (f.on(Field::grpc_mode) || f.on(Field::smg_grpc_mode) || f.on(Field::enable_http2)) return std::nullopt;
+  if (f.is(Field::ep_join_mode, "scale")) return std::nullopt;  // which the first server warms up
+  return Finding{.message =
+                     "--port 0 serves on a port of the system's choice, and the server's own warm-up asks port 0"};
+}
+
 std::optional<Finding> level_unknown_to_uvicorn(const LaunchFacts& f) {
   constexpr std::array<std::string_view, 6> kLevels = {"critical", "error", "warning", "info", "debug", "trace"};
   if (f.on(Field::grpc_mode) || f.on(Field::smg_grpc_mode) || f.on(Field::enable_http2)) return std::nullopt;
@@ -584,6 +594,18 @@ const Rule kRules[] = {
                    {.model = "qwen3-0.6b", .args = "--device xpu --log-level-http quiet"}}},
      .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --log-level warn --log-level-http warning"},
                    {.model = "qwen3-0.6b", .args = "--device xpu --log-level-http info"}}}},
+    {.id = "VA018",
+     .field = Field::port,
+     .summary = "a port that the server's own warm-up cannot reach",
+     .why = "The warm-up asks the port of the arguments for two minutes, gets no answer and ends the server with all "
+            "its processes, after the model has loaded.",
+     .remedies = {drop("--port"), give("--skip-server-warmup")},
+     .source = "sglang/srt/entrypoints/http_server.py: _execute_server_warmup",
+     .need = RuleNeed::kNothing,
+     .check = port_that_no_warm_up_reaches,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --port 0"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --port 0 --skip-server-warmup"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu --port 1"}}}},
     {.id = "VA017",
      .field = Field::kv_events_config,
      .summary = "a publisher of cache events that SGLang does not have",
