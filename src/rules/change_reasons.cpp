@@ -136,7 +136,8 @@ std::vector<ReasonedChange> changes_of(const LaunchView& launch, Field field) {
     }
   }
   const Value& last = launch[field];
-  if (!launch.launch().resolved.empty() && !last.identical(*before))
+  const bool differs = !last.identical(*before) && last.repr() != before->repr();  // nan is no other value than nan
+  if (!launch.launch().resolved.empty() && differs)
     out.push_back({kDerived, &last, reason_of(kDerived, {launch, field, *before, last})});
   return out;
 }

@@ -213,7 +213,8 @@ void Follower::bind_unclear(const Expr& target) {
 }
 
 Follower::Flow Follower::for_statement(const Stmt& one) {
-  const Val all = value(*one.value);
+  Val all = value(*one.value);
+  if (auto own = own_iterator(all, one.value->begin)) all = *std::move(own);
   if (runs_between(one, all)) return for_each_yield(one, all);
   // What takes of an iterator inside the loop takes of what is left.
   const auto items = is_iterator(all) ? std::optional(std::vector<Val>()) : items_of(all, one.value->begin);

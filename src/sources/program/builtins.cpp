@@ -184,6 +184,7 @@ NextItems Follower::each_of(std::vector<Val> items) {
 // iter(v). A list is gone through as it is by then.
 Val Follower::iterator_over(const Val& v, std::size_t at) {
   if (is_iterator(v)) return v;
+  if (const auto own = own_iterator(v, at)) return iterator_over(*own, at);
   if (v.is(Kind::kList) && !is_view(v)) {
     if (names_server(v)) used_.insert(v.object);
     return iterator_of([this, v](Object* self) {
@@ -526,7 +527,8 @@ std::optional<Val> Follower::builtin(const std::string& name, Arguments& a) {
     return text(std::string(1, static_cast<char>(a.values[0].integer)), a.at);
   if (name == "input") return unknown("what input() reads is not known here", a.at);
   if (name == "open") return file_call(name, a);
-  if (name.ends_with("Error") || name.ends_with("Exception") || name == "SystemExit" || name == "KeyboardInterrupt")
+  if (name.ends_with("Error") || name.ends_with("Exception") || name.ends_with("Exit") || name.ends_with("Iteration") ||
+      name == "KeyboardInterrupt")
     return instance(name);
   if (name == "exec" || name == "eval") {
     ++doubts_;

@@ -562,9 +562,41 @@ Val Follower::names_of(const Val& owner) {
 }
 
 // What nothing is known of may change what it is given, and what that holds.
+// Who has the function may call it, any number of times: what it changes is not known from here on.
+void Follower::may_be_called(const Val& function, const std::string& to, std::size_t at) {
+  const Stmt* own = function.object->statement;
+  const bool runs = own == nullptr ? function.object->lambda != nullptr : !own->generates;
+  if (!runs || function.object->handing) return;
+  function.object->handing = true;
+  std::vector<std::pair<Object*, bool>> called;  // what is reached this way alone is followed at the end, as before
+  for (Object* one : functions_) called.emplace_back(one, one->called);
+  spend(called.size());
+  const std::string why = fmt::format("depends on whether {} at line {} calls {}", to, line(at), function.object->name);
+  const auto endings = endings_;
+  ++quiet_;
+  ++tries_;
+  for (int i = 0; i < limits::kProgramRounds; ++i) {
+    const StatePtr before = take();
+    Arguments a;
+    a.at = a.end = at;
+    a.more = {unknown("what it is called with is not known here", at)};
+    try {
+      (void)call(function, a);
+    } catch (const Thrown&) {  // which whoever calls it may catch
+    }
+    if (!merge(before, why, at)) break;
+  }
+  --tries_;
+  --quiet_;
+  endings_ = endings;
+  for (const auto& [one, was] : called) one->called = was;
+  function.object->handing = false;
+}
+
 void Follower::handed_over(const Val& v, const std::string& to, std::size_t at, int depth) {
   const bool changes = v.sequence() || v.is(Kind::kDict) || v.is(Kind::kInstance) || v.is(Kind::kClass);
   if (v.is(Kind::kFunction)) (v.object->bases.empty() ? v.object : v.object->bases[0])->handed = true;
+  if (v.is(Kind::kFunction)) return may_be_called(v, to, at);
   if (v.object == nullptr || depth > 4 || v.object == environ_ || !changes) return;
   hand_args(v);
   if (is_context(v)) return enter_elsewhere(v, to, at);
@@ -703,10 +735,8 @@ bool Follower::take_dotenv(const Arguments& a) {
 
 // The items of what can be gone through; none where they are not known.
 std::optional<std::vector<Val>> Follower::items_of(const Val& v, std::size_t at) {
-  if (const auto own = own_method(v, "__iter__", {}, at)) {
-    if (own->is(Kind::kInstance)) lose_object(*own, "what is gone through is not followed");
+  if (const auto own = own_iterator(v, at))
     return own->sequence() || own->is(Kind::kDict) ? items_of(*own, at) : std::nullopt;
-  }
   if (v.sequence()) {
     refresh(v);
     if (is_iterator(v)) bring_all(v.object);

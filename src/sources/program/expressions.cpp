@@ -12,7 +12,7 @@
 namespace preflight::sources::program {
 namespace {
 
-constexpr std::array<std::string_view, 68> kBuiltins = {"abs",
+constexpr std::array<std::string_view, 71> kBuiltins = {"abs",
                                                         "all",
                                                         "any",
                                                         "bool",
@@ -75,6 +75,9 @@ constexpr std::array<std::string_view, 68> kBuiltins = {"abs",
                                                         "Exception",
                                                         "SystemExit",
                                                         "KeyboardInterrupt",
+                                                        "GeneratorExit",
+                                                        "StopIteration",
+                                                        "StopAsyncIteration",
                                                         "NotImplemented",
                                                         "bin",
                                                         "hex",

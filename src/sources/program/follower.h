@@ -205,6 +205,8 @@ class Follower {
   std::optional<bool> less(const Val& a, const Val& b) const;
   std::optional<bool> contains(const Val& all, const Val& one);
   std::optional<Val> own_comparison(const std::string& op, const Val& a, const Val& b);
+  std::optional<Val> own_iterator(const Val& self, std::size_t at);
+  void may_be_called(const Val& function, const std::string& to, std::size_t at);
   std::optional<Val> own_method(const Val& self, const std::string& name, std::vector<Val> values, std::size_t at);
   void lose_object(const Val& self, const std::string& why);
   std::optional<bool> truth(const Val& v);

@@ -152,6 +152,33 @@ std::optional<Val> Follower::own_method(const Val& self, const std::string& name
   return call(*own, a);
 }
 
+// What a class of the program gives where it is gone through; of an object with a method __next__ an iterator that
+// calls it.
+std::optional<Val> Follower::own_iterator(const Val& self, std::size_t at) {
+  std::optional<Val> own = own_method(self, "__iter__", {}, at);
+  if (!own || !own->is(Kind::kInstance)) return own;
+  const Val asked = *own;
+  return iterator_of([this, asked, at](Object* iterator) {
+    ++tries_;
+    std::optional<Val> item;
+    try {
+      item = own_method(asked, "__next__", {}, at);
+    } catch (const Thrown& thrown) {
+      --tries_;
+      if (is_exception(thrown.value, instance("StopIteration")) != 1) throw;
+      return false;
+    }
+    --tries_;
+    if (item) {
+      give(iterator, *item);
+      return true;
+    }
+    lose_object(asked, "what is gone through is not followed");
+    give_lost(iterator, at, at);
+    return false;
+  });
+}
+
 void Follower::lose_object(const Val& self, const std::string& why) {
   touch(self.object);
   for (auto& [name, own] : self.object->now.names) own = unknown(why, self.begin);

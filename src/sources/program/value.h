@@ -92,7 +92,8 @@ struct Object {
   std::string way = {};                  // property, staticmethod, classmethod, dataclass, unclear
   std::size_t changed = 0;               // when it was last, as the follower counts
   bool called = false;
-  bool handed = false;  // to something that is not known, which may call it
+  bool handed = false;   // to something that is not known, which may call it
+  bool handing = false;  // at this moment
 };
 
 // **x or *x that is not known: any number of values.
