@@ -349,6 +349,7 @@ static bool is_of_ray(const Object& type) {
 
 Val Follower::call_function(Object* function, Arguments& a) {
   Object* original = function->bases.empty() ? function : function->bases[0];
+  if (reached_ != nullptr && !original->called) reached_->push_back(original);
   original->called = true;
   if (calls_ >= limits::kProgramCalls) {
     ++doubts_;
@@ -568,9 +569,8 @@ void Follower::may_be_called(const Val& function, const std::string& to, std::si
   const bool runs = own == nullptr ? function.object->lambda != nullptr : !own->generates;
   if (!runs || function.object->handing) return;
   function.object->handing = true;
-  std::vector<std::pair<Object*, bool>> called;  // what is reached this way alone is followed at the end, as before
-  for (Object* one : functions_) called.emplace_back(one, one->called);
-  spend(called.size());
+  std::vector<Object*> reached;  // this way alone: they are followed at the end, as if nothing called them
+  const auto outer = std::exchange(reached_, &reached);
   const std::string why = fmt::format("depends on whether {} at line {} calls {}", to, line(at), function.object->name);
   const auto endings = endings_;
   ++quiet_;
@@ -589,7 +589,8 @@ void Follower::may_be_called(const Val& function, const std::string& to, std::si
   --tries_;
   --quiet_;
   endings_ = endings;
-  for (const auto& [one, was] : called) one->called = was;
+  reached_ = outer;
+  for (Object* one : reached) one->called = false;
   function.object->handing = false;
 }
 

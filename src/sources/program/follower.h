@@ -544,8 +544,9 @@ class Follower {
   // Variables that Ray's workers find: of the job; by functions, classes and their instances.
   std::vector<Val> of_ray_job_;
   std::map<const Object*, std::vector<Val>> ray_variables_;
-  std::vector<Left> pending_;       // what calls of the statement at hand may have raised
-  std::vector<Object*> functions_;  // all of them, in their order
+  std::vector<Left> pending_;                // what calls of the statement at hand may have raised
+  std::vector<Object*> functions_;           // all of them, in their order
+  std::vector<Object*>* reached_ = nullptr;  // where functions go that are called for the first time
   std::vector<Object*> classes_;
   std::vector<std::pair<Object*, std::size_t>> named_lists_;  // that name a server, and where
   std::set<Object*> used_;                                    // of them
