@@ -20,8 +20,8 @@ namespace preflight::rules {
 namespace {
 
 // Releases whose transformers is the next one: 5.12.1, 5.19.0.
-constexpr Release kFrom5_12 = v0_5(15);
-constexpr Release kFrom5_19 = v0_5(22);
+constexpr Release kTransformers512 = v0_5(15);
+constexpr Release kTransformers519 = v0_5(22);
 
 // In which releases the row holds.
 struct Row {
@@ -39,27 +39,27 @@ bool holds(const std::array<Row, N>& rows, std::string_view name, Release releas
 // others itself (model_classes.json).
 constexpr std::array kOwnAttention = {Row{"FalconH1ForCausalLM"},
                                       Row{"FalconMambaForCausalLM"},
-                                      Row{"GPTBigCodeForCausalLM", v0_5(11), kFrom5_19},
+                                      Row{"GPTBigCodeForCausalLM", v0_5(11), kTransformers519},
                                       Row{"GPTJForCausalLM"},
-                                      Row{"InklingForConditionalGeneration", kFrom5_19},
-                                      Row{"KimiLinearForCausalLM", kFrom5_19},
+                                      Row{"InklingForConditionalGeneration", kTransformers519},
+                                      Row{"KimiLinearForCausalLM", kTransformers519},
                                       Row{"Mamba2ForCausalLM"},
                                       Row{"MambaForCausalLM"},
                                       Row{"NemotronHForCausalLM"},
-                                      Row{"NemotronH_Omni_Reasoning_V3", kFrom5_19},
+                                      Row{"NemotronH_Omni_Reasoning_V3", kTransformers519},
                                       Row{"Qwen2AudioForConditionalGeneration"},
                                       Row{"Qwen3NextForCausalLM"},
                                       Row{"Qwen3_5ForCausalLM"},
                                       Row{"Qwen3_5ForConditionalGeneration"},
                                       Row{"Qwen3_5MoeForCausalLM"},
                                       Row{"Qwen3_5MoeForConditionalGeneration"},
-                                      Row{"Qwen4ExpForConditionalGeneration", kFrom5_19},
+                                      Row{"Qwen4ExpForConditionalGeneration", kTransformers519},
                                       Row{"StableLmForCausalLM"},
                                       Row{"WhisperForConditionalGeneration"}};
 
 // Model types, also those of a part, whose plan names a style of cutting that SGLang has no word for: the output
 // gathered or the input split, experts that stay where they are, latent attention.
-constexpr std::array kForeignStyles = {Row{"axk2", kFrom5_19},
+constexpr std::array kForeignStyles = {Row{"axk2", kTransformers519},
                                        Row{"deepseek_v2"},
                                        Row{"doge"},
                                        Row{"flex_olmo"},
@@ -70,11 +70,11 @@ constexpr std::array kForeignStyles = {Row{"axk2", kFrom5_19},
                                        Row{"glm_image_text"},
                                        Row{"glm_moe_dsa"},
                                        Row{"glm_ocr_text"},
-                                       Row{"llama4", kFrom5_19},
+                                       Row{"llama4", kTransformers519},
                                        Row{"llama4_vision_model"},
-                                       Row{"minicpm3", kFrom5_19},
+                                       Row{"minicpm3", kTransformers519},
                                        Row{"minimax_m2"},
-                                       Row{"minimax_m3_vl_text", kFrom5_12},
+                                       Row{"minimax_m3_vl_text", kTransformers512},
                                        Row{"olmo2"},
                                        Row{"olmoe"},
                                        Row{"phi3"},
