@@ -337,20 +337,25 @@ std::optional<Finding> borders_not_ascending(const LaunchFacts& f) {
   return std::nullopt;
 }
 
-// uvicorn's names; logging has others besides. With gRPC or HTTP/2 another server listens.
+// With gRPC or HTTP/2 another server listens.
+bool is_served_by_uvicorn(const LaunchFacts& f) {
+  return !f.on(Field::grpc_mode) && !f.on(Field::smg_grpc_mode) && !f.on(Field::enable_http2);
+}
+
 // The socket gets a port that is free; the warm-up asks the one of the arguments.
 std::optional<Finding> port_that_no_warm_up_reaches(const LaunchFacts& f) {
   if (f[Field::port] != Value(0) || f.on(Field::skip_server_warmup) || f[Field::node_rank] != Value(0))
     return std::nullopt;
-  if (f.on(Field::grpc_mode) || f.on(Field::smg_grpc_mode) || f.on(Field::enable_http2)) return std::nullopt;
+  if (!is_served_by_uvicorn(f)) return std::nullopt;
   if (f.is(Field::ep_join_mode, "scale")) return std::nullopt;  // which the first server warms up
   return Finding{.message =
                      "--port 0 serves on a port of the system's choice, and the server's own warm-up asks port 0"};
 }
 
+// uvicorn's names; logging has others besides.
 std::optional<Finding> level_unknown_to_uvicorn(const LaunchFacts& f) {
   constexpr std::array<std::string_view, 6> kLevels = {"critical", "error", "warning", "info", "debug", "trace"};
-  if (f.on(Field::grpc_mode) || f.on(Field::smg_grpc_mode) || f.on(Field::enable_http2)) return std::nullopt;
+  if (!is_served_by_uvicorn(f)) return std::nullopt;
   const Field field = f.on(Field::log_level_http) ? Field::log_level_http : Field::log_level;
   const std::string level = ascii_lower(f.text(field));
   if (level.empty() || std::ranges::find(kLevels, level) != kLevels.end()) return std::nullopt;

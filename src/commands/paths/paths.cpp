@@ -92,8 +92,7 @@ bool is_named_as_if(const std::string& name) {
 }
 
 // What is no file and no folder, or a link to a folder elsewhere, which holds what this one does not: why it is left
-// out,
-// "" where nobody would look for a launch there.
+// out; "" where nobody would look for a launch there.
 std::string why_passed_over(const fs::directory_entry& entry, const fs::path& root) {
   std::error_code error;
   if (entry.is_directory(error)) {

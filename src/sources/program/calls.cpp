@@ -596,8 +596,10 @@ void Follower::may_be_called(const Val& function, const std::string& to, std::si
 
 void Follower::handed_over(const Val& v, const std::string& to, std::size_t at, int depth) {
   const bool changes = v.sequence() || v.is(Kind::kDict) || v.is(Kind::kInstance) || v.is(Kind::kClass);
-  if (v.is(Kind::kFunction)) (v.object->bases.empty() ? v.object : v.object->bases[0])->handed = true;
-  if (v.is(Kind::kFunction)) return may_be_called(v, to, at);
+  if (v.is(Kind::kFunction)) {
+    (v.object->bases.empty() ? v.object : v.object->bases[0])->handed = true;
+    return may_be_called(v, to, at);
+  }
   if (v.object == nullptr || depth > 4 || v.object == environ_ || !changes) return;
   hand_args(v);
   if (is_context(v)) return enter_elsewhere(v, to, at);
