@@ -209,6 +209,8 @@ def set_sites(code, bare, values):
             yield m.start(1) + f.start(), m.start(1) + f.end(), f", {fields[i - 1].group()}", "element", f.group(), [(1, ())]
     for m in re.finditer(r"(?:\(|[^}], )(\{(-?\d+(?:, -?\d+)+)\})", bare):
         numbers = list(re.finditer(r"-?\d+", m.group(2)))
+        if len({n.group() for n in numbers}) < len(numbers):  # no set: what stands in it twice counts twice
+            continue
         for n in numbers:
             yield m.start(2) + n.start(), m.start(2) + n.end(), "doubles", "element", n.group(), [(1, ())]
         last = numbers[-1].group()
