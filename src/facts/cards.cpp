@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -18,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "src/base/ascii_case.h"
+#include "src/base/number_text.h"
 #include "src/base/read_text.h"
 #include "src/facts/device_profiles.h"
 
@@ -41,10 +41,7 @@ std::string attribute(const fs::path& file) {
 template <typename Number>
 std::optional<Number> number(std::string_view text, int base) {
   if (base == 16 && text.starts_with("0x")) text.remove_prefix(2);
-  Number value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (error != std::errc{} || end != text.data() + text.size() || text.empty()) return std::nullopt;
-  return value;
+  return number_in<Number>(text, base);
 }
 
 std::string link_name(const fs::path& link) {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -12,6 +11,7 @@
 
 #include "src/base/ascii_case.h"
 #include "src/base/embedded.h"
+#include "src/base/number_text.h"
 #include "src/base/replaced.h"
 
 namespace preflight::facts {
@@ -141,9 +141,8 @@ std::optional<CardsByName> cards_by_name(std::string_view text) {
   CardsByName out{.card = std::string(text)};
   const std::size_t x = text.rfind('x');
   if (profile_of_id(text) == nullptr && x != std::string_view::npos) {
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data() + x + 1, end, out.count);
-    if (error != std::errc{} || stop != end || out.count < 1) return std::nullopt;
+    out.count = number_in<int>(text.substr(x + 1)).value_or(0);
+    if (out.count < 1) return std::nullopt;
     out.card = text.substr(0, x);
   }
   if (!out.card.empty() && profile_of_id(out.card) == nullptr) return std::nullopt;

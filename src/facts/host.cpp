@@ -13,6 +13,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "src/base/number_text.h"
 #include "src/base/read_text.h"
 #include "src/facts/host_memory.h"
 #include "src/facts/packages.h"
@@ -50,11 +51,9 @@ static std::map<std::int64_t, std::optional<std::uint64_t>> nodes_of(const fs::p
   for (fs::directory_iterator it(sysroot / "sys/devices/system/node", error), end; !error && it != end;
        it.increment(error)) {
     const std::string name = it->path().filename().string();
-    std::int64_t number = 0;
     if (!name.starts_with("node")) continue;
-    const auto [stop, bad] = std::from_chars(name.data() + 4, name.data() + name.size(), number);
-    if (bad == std::errc{} && stop == name.data() + name.size())
-      out.emplace(number, memory_total_bytes(it->path() / "meminfo"));
+    if (const auto number = number_in<std::int64_t>(std::string_view(name).substr(4)))
+      out.emplace(*number, memory_total_bytes(it->path() / "meminfo"));
   }
   return out;
 }
@@ -78,9 +77,7 @@ static std::optional<std::uint64_t> process_limit(const fs::path& sysroot, std::
     if (!(rest >> soft >> most)) return std::nullopt;
     const std::string& text = hard ? most : soft;
     if (text == "unlimited") return UINT64_MAX;
-    std::uint64_t value = 0;
-    const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return bad == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+    return number_in<std::uint64_t>(text);
   }
   return std::nullopt;
 }

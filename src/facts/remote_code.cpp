@@ -2,12 +2,12 @@
 #include "src/facts/remote_code.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <set>
 #include <vector>
 
+#include "src/base/number_text.h"
 #include "src/facts/transformers/config_classes.h"
 
 namespace preflight::facts {
@@ -90,11 +90,8 @@ std::optional<Value> literal(std::string_view text) {
     return Value(std::string(text.substr(1, text.size() - 2)));
   std::string digits(text);
   std::erase(digits, '_');
-  std::int64_t whole = 0;
-  const char* end = digits.data() + digits.size();
-  if (std::from_chars(digits.data(), end, whole).ptr == end && !digits.empty()) return Value(whole);
-  double number = 0;
-  if (std::from_chars(digits.data(), end, number).ptr == end && !digits.empty()) return Value(number);
+  if (const auto whole = number_in<std::int64_t>(digits)) return Value(*whole);
+  if (const auto number = number_in<double>(digits)) return Value(*number);
   return std::nullopt;
 }
 

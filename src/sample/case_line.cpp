@@ -1,7 +1,6 @@
 // Case lines: text to KernelCase and back, by the table of case_options.cpp. Tested by tests/sample_test.cpp.
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 #include <variant>
 
@@ -10,6 +9,7 @@
 #include "preflight/kernel_case.h"
 #include "preflight/sizing.h"
 #include "src/base/limits.h"
+#include "src/base/number_text.h"
 #include "src/sample/case_options.h"
 
 namespace preflight {
@@ -40,14 +40,6 @@ constexpr const auto& words_of(PageOrder) { return kPageOrders; }
 constexpr const auto& words_of(Inputs) { return kInputs; }
 constexpr const auto& words_of(Granularity) { return kGranularities; }
 
-template <typename T>
-std::optional<T> number(std::string_view text) {
-  T value{};
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (status != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 // How many requests one item of a list of lengths may stand for; print_integers() takes several items for more.
 constexpr std::int64_t kMostRequests = 65536;
 
@@ -60,9 +52,9 @@ std::optional<std::vector<std::int64_t>> integers(std::string_view text, std::in
     const std::size_t comma = std::min(text.find(','), text.size());
     const std::string_view item = text.substr(0, comma);
     const std::size_t cross = std::min(item.find('x'), item.size());
-    const auto value = number<std::int64_t>(item.substr(0, cross));
+    const auto value = number_in<std::int64_t>(item.substr(0, cross));
     const auto times =
-        cross == item.size() ? std::optional<std::int64_t>{1} : number<std::int64_t>(item.substr(cross + 1));
+        cross == item.size() ? std::optional<std::int64_t>{1} : number_in<std::int64_t>(item.substr(cross + 1));
     if (!value || !fits(*value, least) || !times || *times < 1 || *times > kMostRequests) return std::nullopt;
     if (values.size() + static_cast<std::size_t>(*times) > limits::kCaseRequests) return std::nullopt;
     values.insert(values.end(), static_cast<std::size_t>(*times), *value);
@@ -125,15 +117,15 @@ struct Store {
     return true;
   }
   bool operator()(double KernelCase::*m) const {
-    const auto value = number<double>(text);
+    const auto value = number_in<double>(text);
     return value && *value > 0.0 && *value <= std::numeric_limits<float>::max() && put(m, value);
   }
   bool operator()(std::vector<std::int64_t> KernelCase::*m) const { return put(m, integers(text, least)); }
   bool operator()(std::int64_t KernelCase::*m) const {
-    const auto value = number<std::int64_t>(text);
+    const auto value = number_in<std::int64_t>(text);
     return value && fits(*value, least) && put(m, value);
   }
-  bool operator()(std::uint64_t KernelCase::*m) const { return put(m, number<std::uint64_t>(text)); }
+  bool operator()(std::uint64_t KernelCase::*m) const { return put(m, number_in<std::uint64_t>(text)); }
 };
 
 struct Print {

@@ -1,12 +1,12 @@
 // Making a configuration object: declared fields, the class's rules, PreTrainedConfig's own part, and the checks at
 // the end. Tested by tests/facts_model_test.cpp.
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "src/base/number_text.h"
 #include "src/facts/transformers/config_rules.h"
 #include "src/facts/transformers/rule_values.h"
 #include "src/python/text.h"
@@ -113,13 +113,12 @@ void set_per_layer(const HfConfigPtr& self, const Value& layers, std::string_vie
   if (!layers.is_dict()) rule_error("AttributeError", function, "per_layer_config is no mapping");
   const Value count = self->get("num_hidden_layers");
   for (const auto& [key, overrides] : layers.as_dict()) {
-    std::int64_t layer = 0;
-    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), layer);
-    if (error != std::errc() || end != key.data() + key.size()) {
+    const auto layer = number_in<std::int64_t>(key);
+    if (!layer) {
       rule_error("ValueError", function, fmt::format("per_layer_config names the layer {}", key.substr(0, 40)));
     }
-    if (count.is_int() && (layer < 0 || layer >= count.as_int())) {
-      rule_error("ValueError", function, fmt::format("per_layer_config names layer {} of {}", layer, count.as_int()));
+    if (count.is_int() && (*layer < 0 || *layer >= count.as_int())) {
+      rule_error("ValueError", function, fmt::format("per_layer_config names layer {} of {}", *layer, count.as_int()));
     }
   }
   self->set("per_layer_config", layers);

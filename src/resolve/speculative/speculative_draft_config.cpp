@@ -3,12 +3,12 @@
 // member is read for its validity. Tested by tests/resolve_speculative_test.cpp.
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <string>
 
 #include "src/base/ascii_case.h"
+#include "src/base/number_text.h"
 #include "src/resolve/core/queries.h"
 #include "src/resolve/speculative/speculative_detail.h"
 
@@ -43,10 +43,7 @@ Integer integer_from(std::string_view text) {
     if (text[i] == '_' && inner) continue;
     digits += text[i];
   }
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
-  return value;
+  return number_in<std::int64_t>(digits);
 }
 
 // Python's int(x) for a JSON value.
@@ -110,9 +107,9 @@ bool as_float(const Value& value, double& out) {
     return true;
   }
   if (!value.is_string()) return false;
-  const std::string& text = value.as_string();
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc{} && end == text.data() + text.size();
+  const auto number = number_in<double>(value.as_string());
+  out = number.value_or(out);
+  return number.has_value();
 }
 
 void check_convolution_and_selector(Reader& in, const Value& nested) {
