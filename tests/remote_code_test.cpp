@@ -62,12 +62,13 @@ class QConfig(transformers.LlamaConfig):
         width=4 * 8,
         lost=3,
         tie=False,
+        most=inf, none=nan, rope=99999999999999999999,
         **kwargs,
     ):
         self.vocab_size = vocab_size
         self.hidden_size = hidden_size
         self.act = act; self.eps = eps
-        self.scale = scale
+        self.scale = scale; self.most = most; self.none = none; self.rope = rope
         self.layers = self.width = self.lost_more = 0
 # a note
         super().__init__(use_cache=use_cache, tie = tie, **kwargs)

@@ -91,8 +91,11 @@ std::optional<Value> literal(std::string_view text) {
   std::string digits(text);
   std::erase(digits, '_');
   if (const auto whole = number_in<std::int64_t>(digits)) return Value(*whole);
-  if (const auto number = number_in<double>(digits)) return Value(*number);
-  return std::nullopt;
+  // A name that reads like a float (inf, nan) is none, and Python's whole numbers have no end.
+  const bool is_float =
+      digits.find_first_of(".eE") != digits.npos && digits.find_first_not_of("+-.0123456789eE") == digits.npos;
+  const auto number = is_float ? number_in<double>(digits) : std::nullopt;
+  return number ? std::optional(Value(*number)) : std::nullopt;
 }
 
 // Lines that stand in no text over several lines.
