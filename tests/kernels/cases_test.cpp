@@ -114,6 +114,86 @@ TEST(KernelTable, AMergeIsAllowedWhatItsLargestSumExplains) {
   }
 }
 
+// Kernels' scores are as large as the log-sum-exps that they leave where one token outweighs the others, or all are far
+// below zero.
+TEST(KernelTable, AScoreIsAllowedWhatItsSizeExplains) {
+  for (const char* line :
+       {"mla_decode --heads 4", "paged_decode --heads 8 --kv-heads 2",
+        "paged_decode --heads 4 --head-dim 64 --scale 0.5", "local_decode --heads 4 --head-dim 64"}) {
+    for (const char* inputs : {"peaked", "drift"}) {
+      const auto c = parse_case(fmt::format("{} --cache-seqlens 300,129 --inputs {}", line, inputs));
+      ASSERT_TRUE(c.has_value()) << c.error().text();
+      const Kernel& kernel = *find_kernel(c->kernel);
+      const auto expected = kernel.reference(*kernel.sample(*c));
+      const auto lse = std::ranges::find(expected, "lse", &Expected::name);
+      ASSERT_NE(lse, expected.end());
+      double largest = 0.0;
+      for (const double sum : lse->values) largest = std::max(largest, std::fabs(sum));
+      EXPECT_GE(kernel.tolerance(*c, "lse").abs, lse_tolerance(largest).abs) << print_case(*c);
+      EXPECT_LE(kernel.tolerance(*c, "lse").abs, lse_tolerance(2.5 * largest).abs) << print_case(*c);
+    }
+  }
+}
+
+// What an output may be off by is its launcher's word, and no run shows that it is too much: little more than the
+// rounding of what is rounded once, what FlashMLA allows of a sum that stays in fp32, nothing of what is copied.
+void expect_limit_of(const KernelCase& c, std::string_view name, DType type) {
+  SCOPED_TRACE(fmt::format("{} of {} in {}", name, c.kernel, name_of(type)));
+  constexpr double kOfSmallNumbers = 2e-5;  // fp32 errors of scores and steps in the regime "mid"
+  const Tolerance limit = find_kernel(c.kernel)->tolerance(c, name);
+  const bool is_copied = type == DType::kI32 || type == DType::kI64 || (c.kernel == "causal_conv1d" && name == "state");
+  const bool is_part = c.kernel == "gated_delta_chunk" && name != "o" && name != "state";
+  if (is_copied) {
+    EXPECT_EQ(limit.abs, 0.0);
+    EXPECT_EQ(limit.rel, 0.0);
+  } else if (name == "lse" || is_part) {
+    EXPECT_LE(limit.abs, kOfSmallNumbers);
+    EXPECT_LE(limit.rel, is_part ? kOfSmallNumbers : lse_tolerance(0.0).rel);
+  } else {
+    const Tolerance rounded = attention_tolerance(type, 0.0);
+    EXPECT_GE(limit.rel_rms, rounded.rel_rms);
+    EXPECT_LE(limit.rel_rms, rounded.rel_rms + kOfSmallNumbers);
+    EXPECT_EQ(limit.cosine, rounded.cosine);
+    EXPECT_LE(limit.bias, rounded.bias + kOfSmallNumbers);
+    EXPECT_EQ(limit.bias < 0.0, rounded.bias < 0.0);
+    EXPECT_LT(limit.abs, 0.0) << "a value that is near enough would pass whatever its row is like";
+  }
+}
+
+TEST(KernelTable, AnOutputIsAllowedWhatItsTypeRounds) {
+  for (const Kernel& kernel : kernel_table()) {
+    for (const DType type : {DType::kBf16, DType::kF16, DType::kF32}) {
+      KernelCase c{.kernel = std::string(kernel.name)};
+      c.dtype = type;
+      c.cache_seqlens = {9};
+      c.query_lens = {3};
+      const auto batch = kernel.sample(c);
+      ASSERT_TRUE(batch.has_value()) << batch.error().text();
+      for (const OutputSpec& output : batch->outputs) expect_limit_of(c, output.name, output.dtype);
+      for (const std::string& pool : batch->in_place) expect_limit_of(c, pool, batch->input(pool).dtype);
+    }
+  }
+}
+
+// What a timed run is said to have read: each row of the cache that is seen once, queries and outputs.
+TEST(KernelTable, BytesAreThoseOfTheRowsThatAreSeen) {
+  struct Row {
+    const char* line;
+    double bytes;
+  };
+  for (const Row& row :
+       {Row{"paged_decode --heads 4 --kv-heads 2 --head-dim 64 --cache-seqlens 10,1", 11 * 512 + 2 * 1024},
+        Row{"paged_decode --heads 4 --kv-heads 2 --head-dim 64 --v-head-dim 32 --cache-seqlens 10", 10 * 384 + 768},
+        Row{"paged_decode --heads 4 --kv-heads 2 --head-dim 64 --window 3 --cache-seqlens 10", 4 * 512 + 1024},
+        Row{"paged_decode --heads 4 --kv-heads 2 --head-dim 64 --kv-dtype fp8_e4m3 --cache-seqlens 10",
+            10 * 256 + 1024},
+        Row{"mla_decode --heads 4 --latent 64 --rope 16 --cache-seqlens 10,1", 11 * 160 + 2 * 4 * 144 * 2}}) {
+    const auto c = parse_case(row.line);
+    ASSERT_TRUE(c.has_value()) << c.error().text();
+    EXPECT_EQ(find_kernel(c->kernel)->work(*c).bytes, row.bytes) << row.line;
+  }
+}
+
 // Errors of the state add up over the tokens that it remembers: all new ones, and no more than twice its keys.
 TEST(KernelTable, AStateIsAllowedWhatItRemembers) {
   for (const char* kernel : {"gated_delta_step", "gated_delta_chunk"}) {
