@@ -1,6 +1,7 @@
 // Every case line of every kernel, on whatever OpenCL device there is.
 #include "tests/kernels/device.h"
 #include "tests/kernels/far_pages.h"
+#include "tests/kernels/kernel_lines.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,11 +10,12 @@
 #include <gmock/gmock.h>
 
 #include "preflight/kernel.h"
+#include "src/plan/planners.h"
 
 namespace preflight {
 namespace {
 
-class KernelCases : public testing::TestWithParam<std::string_view> {};
+class KernelCases : public ::testing::TestWithParam<std::string_view> {};
 
 TEST_P(KernelCases, AllPassOnThisDevice) {
   PREFLIGHT_NEEDS_DEVICE();
@@ -27,7 +29,7 @@ TEST_P(KernelCases, AllPassOnThisDevice) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, KernelCases, testing::ValuesIn(kernel_names()),
+INSTANTIATE_TEST_SUITE_P(All, KernelCases, ::testing::ValuesIn(kernel_names()),
                          [](const auto& row) { return std::string(row.param); });
 
 // A CPU would never take the paths of a GPU: tile products where numbers have 16 bits, else many items to a group.
@@ -56,6 +58,27 @@ TEST(DecodeKernels, PassWithWorkGroupsChosenAsForAGpu) {
     }
   }
 }
+
+// What `check` runs of small launches, with many items to a work-group: on a CPU there is one, which waits for nobody.
+class KernelCasesAsOnAGpu : public ::testing::TestWithParam<std::string_view> {};
+
+TEST_P(KernelCasesAsOnAGpu, PlannedCasesPass) {
+  PREFLIGHT_NEEDS_DEVICE();
+  const auto shapes = parse_cases(testing::kernel_lines(GetParam(), "gate"), "gate");
+  ASSERT_TRUE(shapes.has_value()) << shapes.error().text();
+  std::vector<KernelCase> cases;
+  for (const KernelCase& shape : *shapes) {
+    const auto some = plan::planned_cases(shape);
+    cases.insert(cases.end(), some.begin(), some.end());
+  }
+  ASSERT_FALSE(cases.empty());
+  for (const CaseReport& c : run_cases(cases, {}, {.as_gpu = true}).cases) {
+    EXPECT_EQ(name_of(c.verdict.word), "pass") << c.case_line << "\n  " << c.verdict.reason;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, KernelCasesAsOnAGpu, ::testing::ValuesIn(kernel_names()),
+                         [](const auto& row) { return std::string(row.param); });
 
 TEST(DecodeKernels, FindRowsBehindTheEndOf32Bits) {
   PREFLIGHT_NEEDS_DEVICE();
@@ -348,7 +371,7 @@ TEST(KernelTable, CasesBeyondTheLimitAreNotMade) {
        }) {
     const auto kernel_case = parse_case(row.line);
     ASSERT_TRUE(kernel_case.has_value()) << kernel_case.error().text();
-    EXPECT_THAT(why_too_large(*kernel_case, false), testing::HasSubstr(row.what)) << row.line;
+    EXPECT_THAT(why_too_large(*kernel_case, false), ::testing::HasSubstr(row.what)) << row.line;
     EXPECT_EQ(why_too_large(*kernel_case, true).empty(), row.large) << row.line;
   }
 }

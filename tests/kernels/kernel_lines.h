@@ -1,7 +1,9 @@
 // The case lines that stand in tests/kernels/lines/KERNEL.txt, one file a kernel, each behind what it is for:
 //   intel:            a program that ./dev kernel-lint compiles for each of Intel's devices and wants no spills of;
 //                     what is compiled depends on types, head counts and dims, lengths do not matter
-//   gate:             a shape of few heads, as of one rank, whose planned cases planted mistakes meet (tests/mutants)
+//   gate:             a shape of few heads, as of one rank, whose planned cases planted mistakes meet (tests/mutants),
+//   and
+//                     every kernel as on a GPU (cases_test.cpp)
 //   simulator:        what Oclgrind runs; an instruction costs it a microsecond, so shapes are small and have partly
 //                     filled tiles, pages and splits, and empty requests
 //   simulator tiles:  the same in the forms of matrix engines: dims of one sub-group and of several, rows of one and of
