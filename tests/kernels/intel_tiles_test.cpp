@@ -122,6 +122,7 @@ TEST(IntelTilesChoice, SubGroupsAreTheDriversOwnWhereItHasThem) {
 TEST(IntelTilesChoice, AGpuWithTheEngineTakesItAndOneWithoutBlocks) {
   const KernelCase half = *parse_case("paged_decode --heads 8 --kv-heads 2 --cache-seqlens 65");
   const KernelCase full = *parse_case("paged_decode --dtype fp32 --heads 8 --kv-heads 2 --cache-seqlens 65");
+  const KernelCase small = *parse_case("paged_decode --heads 8 --kv-heads 2 --kv-dtype fp8_e4m3 --cache-seqlens 65");
   const Kernel& kernel = *find_kernel(half.kernel);
   for (const OfflineDevice& device : offline_devices()) {
     const bool present = device.info.extensions.find("matrix_multiply_accumulate") != std::string::npos;
@@ -133,6 +134,7 @@ TEST(IntelTilesChoice, AGpuWithTheEngineTakesItAndOneWithoutBlocks) {
     EXPECT_THAT(options, present ? ::testing::Matcher<std::string>(HasSubstr(body)) : HasSubstr("-DBLOCKS=1 "));
     EXPECT_THAT(options, Not(HasSubstr("EMULATED")));
     EXPECT_THAT(program_of(kernel, full, device.info, {}).options, HasSubstr("-DBLOCKS=1 "));
+    EXPECT_THAT(program_of(kernel, small, device.info, {}).options, HasSubstr("-DBLOCKS=1 "));
     EXPECT_EQ(matrix_engine(device.info),
               present ? fmt::format("Intel DPAS, sub-groups of {}", device.name == "dg2" ? 8 : 16) : "");
     DeviceInfo other = device.info;
@@ -153,6 +155,18 @@ TEST(IntelTilesChoice, AGpuWithTheEngineTakesItAndOneWithoutBlocks) {
   EXPECT_EQ(tiles::without_engine(nvidia).extensions, "cl_nv_device_attribute_query cl_khr_fp64");
   nvidia.extensions = "cl_nv_device_attribute_query sm_75";
   EXPECT_EQ(tiles::engine_of(nvidia).kind, tiles::TileEngine::kNone);
+}
+
+// A sub-group has whole tiles of keys and of values, or the form is not taken.
+TEST(IntelTilesChoice, DimsAreSharedOutWhereKeysAndValuesDivide) {
+  for (const auto& [dims, wanted] : {std::pair("--head-dim 288 --v-head-dim 256", "-DDIM_GROUPS=2 "),
+                                     std::pair("--head-dim 288 --v-head-dim 272", "-DBLOCKS=1 "),
+                                     std::pair("--head-dim 272 --v-head-dim 256", "-DBLOCKS=1 ")}) {
+    const auto c = parse_case(fmt::format("paged_decode --heads 8 --kv-heads 2 {} --cache-seqlens 65", dims));
+    ASSERT_TRUE(c.has_value()) << c.error().text();
+    EXPECT_THAT(program_of(*find_kernel(c->kernel), *c, offline_devices().front().info, {}).options, HasSubstr(wanted))
+        << dims;
+  }
 }
 
 }  // namespace
