@@ -218,6 +218,47 @@ TEST(Plan, SlidingLayersGetTheirOwnCasesWithAnInclusiveWindow) {
   EXPECT_EQ(derive_plan(launch_of(model, {})).kernels[1].cases.front().window, 0);  // the current token alone
 }
 
+// What reaches kernel and reference alike shows in no run: widths and heads that are not those of the other layers.
+TEST(Plan, SlidingLayersHaveTheirOwnWidthsAndKvHeads) {
+  ModelFacts model = qwen();
+  model.is_hybrid_swa = true;
+  model.sliding_window_size = 128;
+  model.swa_layer_ids = {0};
+  model.full_layer_ids = {1};
+  model.swa_head_dim = 192;
+  model.swa_v_head_dim = 96;
+  model.hf_text_config = Value::dict({{"swa_num_key_value_heads", 14}});
+  const Plan plan = derive_plan(launch_of(model, {{Field::tp_size, 2}}));
+  ASSERT_EQ(kernels_of(plan), (Names{"paged_decode", "paged_decode", "paged_decode", "page_table"}));
+  EXPECT_THAT(print_case(plan.kernels[0].cases.front()), HasSubstr("--heads 14 --kv-heads 2 --cache-seqlens"));
+  const KernelCase& sliding = plan.kernels[2].cases.front();
+  EXPECT_EQ(sliding.window, 127);
+  EXPECT_EQ(sliding.num_kv_heads, 7);
+  EXPECT_EQ(sliding.head_dim, 192);
+  EXPECT_EQ(sliding.v_head_dim, 96);
+  model.swa_v_head_dim = 192;
+  EXPECT_EQ(derive_plan(launch_of(model, {})).kernels[1].cases.front().v_head_dim, 0);  // as wide as keys
+}
+
+TEST(Plan, ValuesNarrowerThanKeysArePlannedSo) {
+  ModelFacts latent = deepseek();
+  latent.v_head_dim = 64;
+  const Plan merging = derive_plan(launch_of(latent, {}));
+  ASSERT_EQ(kernels_of(merging), (Names{"mla_decode", "merge_state", "page_table"}));
+  EXPECT_EQ(merging.kernels[1].cases.front().head_dim, 64);
+  ModelFacts model = qwen();
+  model.hf_text_config = Value::dict({{"linear_num_key_heads", 16},
+                                      {"linear_num_value_heads", 32},
+                                      {"linear_key_head_dim", 128},
+                                      {"linear_value_head_dim", 64}});
+  const Plan hybrid = derive_plan(launch_of(model, {}));
+  for (const PlannedKernel& kernel : hybrid.kernels) {
+    if (!kernel.kernel.starts_with("gated_delta") && kernel.kernel != "causal_conv1d") continue;
+    EXPECT_EQ(kernel.cases.front().head_dim, 128) << kernel.kernel;
+    EXPECT_EQ(kernel.cases.front().v_head_dim, 64) << kernel.kernel;
+  }
+}
+
 TEST(Plan, AnFp8CacheIsPartOfTheCase) {
   const Plan plan = derive_plan(launch_of(qwen(), {{Field::kv_cache_dtype, "fp8_e4m3"}}));
   EXPECT_EQ(plan.kernels[0].cases.front().kv_dtype, DType::kFp8E4M3);
