@@ -71,6 +71,8 @@ GATED |= {
     "src/kernels/gated_delta.cpp": DELTA,
     "src/kernels/blocks.cpp": [("mla_decode", "items"), ("paged_decode", "items")],
     "src/kernels/tiles.cpp": TILES,
+    "src/kernels/gpu_form.cpp": [("mla_decode", "items"), ("paged_decode", "items"), *TILES],
+    "src/kernels/kernel_run.cpp": [("paged_decode", "plain"), ("gated_delta_step", "plain")],
     "src/kernels/tensor_parallel.cpp": [("paged_decode", "plain"), ("gated_delta_step", "plain")],
     "src/sample/attention.cpp": DECODE, "src/sample/page_pool.cpp": DECODE, "src/sample/regime.cpp": DECODE,
     "src/sample/gated_delta.cpp": DELTA, "src/sample/merge_state.cpp": [("merge_state", "plain")],
@@ -94,7 +96,8 @@ TESTED |= {f"src/sample/{name}.cpp": SAMPLES for name in ("attention", "page_poo
                                                          "random", "rows")}
 TESTED |= {f"src/kernels/{name}.cpp": "KernelTable.*:Runner.PlainForms*" for name in BOTH_FORMS}
 TESTED |= {"src/kernels/gated_delta.cpp": "KernelTable.*", "src/sample/sample_size.cpp": "KernelTable.*"}
-TESTED |= {"src/kernels/blocks.cpp": "BlocksChoice.*", "src/kernels/tiles.cpp": "IntelTilesChoice.*:Runner.TileForms*"}
+TESTED |= {"src/kernels/blocks.cpp": "BlocksChoice.*", "src/kernels/tiles.cpp": "IntelTilesChoice.*:Runner.TileForms*",
+           "src/kernels/gpu_form.cpp": "IntelTilesChoice.*"}
 TESTED |= {f"src/reference/{name}.cpp": "*Reference*" for name in [*BOTH_FORMS, "paged"]}
 
 
@@ -476,7 +479,11 @@ def main():
 
     by_file = {name: mutants_of(name) for name in sources() if not options.only or options.only in name}
     if options.by_hand:
-        by_file = {name: [m for m in by_hand() if m.file == name] for name in by_file}
+        mistakes = by_hand()
+        lost = {m.file for m in mistakes} - set(sources())
+        if lost and not on_gpu:
+            sys.exit(f"{BY_HAND.name}: nothing judges a mistake in {', '.join(sorted(lost))}")
+        by_file = {name: [m for m in mistakes if m.file == name] for name in by_file}
     if options.again:
         survivors = set(re.findall(r"^survived +([0-9a-f]{10}) ", options.again.read_text(), re.M))
         by_file = {name: [m for m in mutants if identity(m) in survivors] for name, mutants in by_file.items()}
