@@ -58,6 +58,7 @@ Result<std::string> read_whole(std::istream& in, const std::string& name) {
 std::string system_text(const std::filesystem::path& path) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return {};
+  remember_read(path);
   std::ifstream in(path, std::ios::binary);
   std::string text;
   std::array<char, 1U << 12U> block{};

@@ -23,6 +23,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "src/base/files_read.h"
 #include "src/base/read_text.h"
 
 namespace preflight::facts {
@@ -131,6 +132,7 @@ std::string fault_of(const fs::path& file, const std::vector<std::string>& promi
   }
   if (status.type() != fs::file_type::regular) return "is no regular file";
   const std::uint64_t size = fs::file_size(file, error);
+  remember_read(file);
   std::ifstream in(file, std::ios::binary);
   if (error || !in) return "cannot be read";
   std::array<unsigned char, 8> raw{};
@@ -243,6 +245,7 @@ bool shards_of_index(const fs::path& directory, Shards& shards, Faults& faults) 
   const fs::path index = directory / kIndex;
   std::error_code error;
   if (!fs::is_regular_file(index, error)) return false;
+  remember_read(index);
   std::ifstream in(index, std::ios::binary);
   IndexReader reader(shards, faults);
   const bool read = in && !would_wait(index) && nlohmann::json::sax_parse(in, &reader);

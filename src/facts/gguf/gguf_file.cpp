@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 
 #include "src/base/file_state.h"
+#include "src/base/files_read.h"
 #include "src/base/limits.h"
 #include "src/base/read_text.h"
 #include "src/base/remembered.h"
@@ -287,6 +288,7 @@ namespace {
 
 // Faults do not name the file.
 ReadGguf parsed_gguf(const std::string& path, GgufReaders readers) {
+  remember_read(path);
   try {
     Reader reader(path, readers);
     GgufFile file = reader.read();
