@@ -580,6 +580,9 @@ TEST(Limits, LogsThatAreExplained) {
   explained("exceptions", [](int) { return std::string("ValueError: x\n"); });
   explained("options", [](int i) { return fmt::format("--option-{} x\n", i); });
   explained("words", [](int) { return std::string("requires is a the in\n"); });
+  // Each is joined to the one before, as if a terminal had wrapped it.
+  explained("cut_places", [](int) { return std::string("File \"x\", 1\n"); });
+  explained("hyphens", [](int) { return std::string("long-word-\n"); });
 }
 
 // Where a limit of ours is met, SGLang may well go on: nothing is said of what it does.

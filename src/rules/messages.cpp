@@ -318,18 +318,23 @@ bool is_cut_place(std::string_view line) {
   return in == std::string_view::npos || line.find_first_not_of(' ', in + 4) == std::string_view::npos;
 }
 
+// Longer than a path (PATH_MAX) and what stands around it: no place.
+constexpr std::size_t kLongestPlace = 8192;
+
 // Lines that a terminal wrapped inside what belongs together: behind a hyphen, or within a traceback's place.
 std::string rejoined(std::string_view text) {
   std::string out;
+  std::size_t begin = 0;  // of the line before
   while (!text.empty()) {
     const std::string_view line = next_part(text, '\n');
-    const auto last = out.rfind('\n', out.empty() ? 0 : out.size() - 2);
-    const std::string_view before = std::string_view(out).substr(last == std::string::npos ? 0 : last + 1);
+    const std::string_view before = std::string_view(out).substr(begin);
     if (before.ends_with("-\n") && before.size() > 2 && is_word_letter(before[before.size() - 3])) {
       out.pop_back();
-    } else if (before.ends_with('\n') && is_cut_place(before.substr(0, before.size() - 1))) {
+    } else if (!before.empty() && before.size() <= kLongestPlace && is_cut_place(before.substr(0, before.size() - 1))) {
       out.pop_back();
       if (!out.ends_with('/')) out += ' ';
+    } else {
+      begin = out.size();
     }
     out += line;
     out += '\n';
