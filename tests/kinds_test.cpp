@@ -83,11 +83,31 @@ TEST(Kinds, TheActivationIsTheExpertsOwnBeforeTheRest) {
 }
 
 TEST(Kinds, TheWidthOfDenseLayersIsNotReadWhereTheClassWorksItOut) {
-  for (const char* name : {"Lfm2ForCausalLM", "PhiForCausalLM", "MellumForCausalLM", "QWenLMHeadModel"}) {
+  for (const char* name : {"PhiForCausalLM", "MellumForCausalLM", "QWenLMHeadModel"}) {
     ModelFacts m = with_key("intermediate_size");
     EXPECT_EQ(dense_width(m), 6);
     m.architectures = {name};
     EXPECT_EQ(dense_width(m), 0) << name;
+  }
+}
+
+TEST(Kinds, Lfm2NarrowsTheWidthOfItsDenseLayers) {
+  struct Row {
+    const char* config;
+    std::int64_t width;
+  };
+  const Row rows[] = {{R"({"intermediate_size": 12288})", 8192},  // two thirds, and a multiple of 256 already
+                      {R"({"intermediate_size": 12290})", 8448},
+                      {R"({"intermediate_size": 12290, "block_multiple_of": 1})", 8193},
+                      {R"({"intermediate_size": 12288, "block_ffn_dim_multiplier": 1.5})", 12288},
+                      {R"({"intermediate_size": 12290, "block_auto_adjust_ff_dim": false})", 12290},
+                      {R"({"intermediate_size": 12290, "block_auto_adjust_ff_dim": true})", 8448}};
+  for (const Row& row : rows) {
+    ModelFacts m = model_of("lfm2", nullptr, row.config);
+    m.architectures = {"Lfm2ForCausalLM"};
+    EXPECT_EQ(dense_width(m), row.width) << row.config;
+    m.architectures = {"Lfm2MoeForCausalLM"};
+    EXPECT_EQ(lfm2_width(m), m.text("intermediate_size").as_int()) << row.config;
   }
 }
 

@@ -11,6 +11,7 @@
 #include "src/facts/counted_experts.h"
 #include "src/facts/has_class.h"
 #include "src/facts/repeated_heads.h"
+#include "src/python/integer.h"
 
 namespace preflight {
 namespace {
@@ -336,11 +337,25 @@ Experts experts(const ModelFacts& m) {
   return e;
 }
 
+std::int64_t lfm2_width(const ModelFacts& m) {
+  const std::int64_t given = std::max<std::int64_t>(0, config_int(m, "intermediate_size"));
+  const Value adjust = m.text("block_auto_adjust_ff_dim");
+  if (architecture_starts_with(m, {"Lfm2Moe"}) || (!adjust.is_none() && !adjust.truthy())) return given;
+  const Value factor = m.text("block_ffn_dim_multiplier");
+  const double scale = factor.is_number() ? factor.as_number() : 1.0;
+  const std::int64_t thirds = integer::bounded_times(2, given) / 3;
+  const std::int64_t narrowed = integer::bounded_whole(scale * static_cast<double>(thirds));
+  const std::int64_t unit = std::max<std::int64_t>(1, config_int(m, "block_multiple_of", 256));
+  return integer::bounded_times(integer::bounded_plus(narrowed, unit - 1) / unit, unit);
+}
+
 std::int64_t dense_width(const ModelFacts& m) {
-  // Classes that work the width out from others, or divide it by themselves.
-  if (architecture_starts_with(m, {"Lfm2", "PhiForCausalLM", "Mellum", "QWenLMHead"})) return 0;
+  // Classes that read their width elsewhere.
+  if (architecture_starts_with(m, {"PhiForCausalLM", "Mellum", "QWenLMHead"})) return 0;
   const bool dense_layers = !has_experts(m) || config_int(m, "first_k_dense_replace") > 0;
-  return dense_layers ? std::max<std::int64_t>(0, config_int(m, "intermediate_size")) : 0;
+  if (!dense_layers) return 0;
+  if (architecture_starts_with(m, {"Lfm2"})) return lfm2_width(m);
+  return std::max<std::int64_t>(0, config_int(m, "intermediate_size"));
 }
 
 bool has_quantization(const ModelFacts& m, std::string_view method) {

@@ -61,6 +61,8 @@ bool has_experts(const ModelFacts& m);
 
 // Intermediate size of the dense layers that the ranks share; 0: there are none, or the configuration does not tell.
 std::int64_t dense_width(const ModelFacts& m);
+// LFM2 takes two thirds of the width given, times a factor and rounded up, unless told not to; with experts, all of it.
+std::int64_t lfm2_width(const ModelFacts& m);
 
 // Quantisation of the checkpoint, by the method SGLang resolved.
 bool has_quantization(const ModelFacts& m, std::string_view method);                  // "awq" also matches "awq_marlin"

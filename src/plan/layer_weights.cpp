@@ -127,20 +127,6 @@ void add_short_conv(const Shape& s, Layer& l) {
   l.dense += 4 * s.hidden * s.hidden + s.hidden * s.number({"conv_L_cache"}, 3);
 }
 
-// LFM2 takes two thirds of the width given, rounded up, unless told not to.
-double lfm2_width(const Shape& s) {
-  const Value* adjust = s.text.find("block_auto_adjust_ff_dim");
-  const std::int64_t width = first_int(s.text, {"intermediate_size"});
-  if (adjust != nullptr && !adjust->truthy()) return static_cast<double>(width);
-  const Value* factor = s.text.find("block_ffn_dim_multiplier");
-  const std::int64_t thirds = integer::bounded_times(2, width) / 3;
-  const double scale = factor != nullptr && factor->is_number() ? factor->as_number() : 1.0;
-  const std::int64_t narrowed = whole(scale * static_cast<double>(thirds));
-  const std::int64_t unit = std::max<std::int64_t>(1, first_int(s.text, {"block_multiple_of"}, 256));
-  const std::int64_t units = (narrowed + unit - 1) / unit;
-  return static_cast<double>(units * unit);
-}
-
 void add_dense(const Shape& s, Layer& l, double width, bool gated) {
   l.dense += (gated ? 3 : 2) * s.hidden * width;
   l.down += s.hidden * width;
@@ -236,7 +222,7 @@ Layer Layers::layer_of(std::int64_t index) const {
     // Gemma 4 runs a dense layer beside its experts.
     if (architecture_starts_with(s_.m, {"Gemma4"})) add_dense(s_, l, width_, gated_);
   } else if (architecture_starts_with(s_.m, {"Lfm2"})) {
-    add_dense(s_, l, lfm2_width(s_), true);
+    add_dense(s_, l, static_cast<double>(lfm2_width(s_.m)), true);
   } else {
     add_dense(s_, l, s_.number({"intermediate_size_mlp"}, whole(width_)), gated_);
   }
