@@ -293,7 +293,11 @@ bool language_class_starts_with(const ModelFacts& m, std::initializer_list<std::
   return class_starts_with(m, Prefixes(prefixes.begin(), prefixes.size()));
 }
 
-bool cuts_attention_over_all_ranks(const ModelFacts& m) { return class_starts_with(m, kOverAllRanks); }
+bool cuts_attention_over_all_ranks(const ModelFacts& m) {
+  // Without latent attention their language model is the first DeepSeek's.
+  if (!m.is_mla() && architecture_starts_with(m, {"DeepseekOCR", "DeepseekVL"})) return true;
+  return class_starts_with(m, kOverAllRanks);
+}
 
 bool is_deepseek_sparse(const ModelFacts& m, Release release) {
   return !m.architectures.empty() && facts::has_trait(m.architectures.front(), facts::ArchTrait::kDsa, release) &&
