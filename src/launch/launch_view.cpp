@@ -165,8 +165,8 @@ std::string LaunchView::kv_dtype() const {
 }
 
 std::int64_t LaunchView::shared_dense_width() const {
-  const bool shared = attention_dp() == 1 && (*this)[Field::moe_dense_tp_size].is_none();
-  return shared ? dense_width(model()) : 0;
+  const bool whole = integer(Field::moe_dense_tp_size, 0) == 1 && has_experts(model());
+  return whole ? 0 : dense_width(model());
 }
 
 std::string_view LaunchView::vision_backend() const {

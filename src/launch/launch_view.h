@@ -104,8 +104,8 @@ class LaunchView {
   [[nodiscard]] std::string kv_dtype() const;  // "bfloat16", "float16", "float32", "fp8_e4m3", …
   [[nodiscard]] bool kv_is_fp8() const { return kv_dtype().starts_with("fp8"); }
 
-  // Width of the MLP of dense layers that all tensor ranks share; 0: there is none, or data-parallel attention or
-  // --moe-dense-tp-size leaves them to other groups.
+  // Width of the MLP of dense layers, which all tensor ranks share, attention data parallelism or not; 0: there is
+  // none, or --moe-dense-tp-size leaves a model's layers without experts whole on each rank.
   [[nodiscard]] std::int64_t shared_dense_width() const;
 
   // Vision.

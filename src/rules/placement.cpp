@@ -469,14 +469,18 @@ std::optional<Finding> linear_heads(const LaunchFacts& f) {
                  .remedies = other_widths(f, [&](std::int64_t tp) { return heads % tp == 0; })};
 }
 
-// Column-parallel projections are cut by an exact division.
+// Column-parallel projections are cut by an exact division, over all ranks whatever groups attention has.
 std::optional<Finding> dense_layers_uneven(const LaunchFacts& f) {
   const std::int64_t width = f.shared_dense_width();
   if (width <= 0 || width % f.tp() == 0) return std::nullopt;
-  return Finding{.message = fmt::format("the MLP's width of {} does not divide by {}", width, where_tp(f)),
-                 .remedies = {to_give("--tp-size", widths(f, [&](std::int64_t tp) {
-                                        return width % tp == 0 && heads_divide(f.model(), tp);
-                                      }))}};
+  const std::int64_t groups = std::max<std::int64_t>(1, f.tp() / attention_ranks(f));
+  const auto fits = [&](std::int64_t tp) {
+    return width % integer::bounded_times(tp, groups) == 0 && heads_divide(f.model(), tp);
+  };
+  Finding finding{.message = fmt::format("the MLP's width of {} does not divide by --tp-size {}", width, f.tp()),
+                  .remedies = {to_give("--tp-size", widths(f, fits, groups))}};
+  if (groups > 1 && has_experts(f.model())) finding.remedies.push_back(to_give("--moe-dense-tp-size", {"1"}));
+  return finding;
 }
 
 // The fused expert layer asserts the same of an expert's width.
