@@ -46,40 +46,49 @@ std::optional<Finding> expert_block(const LaunchFacts& f) {
                  .remedies = std::move(remedies)};
 }
 
-// Sizes of one dense layer that tensor parallelism cuts, as the block check sees them.
-std::optional<Finding> dense_block(const LaunchFacts& f) {
+// One dense layer as the block check sees it.
+struct CutLayer {
+  std::string_view layer;
+  std::int64_t size;
+  std::int64_t ranks;
+  std::int64_t block;
+  bool merged = false;  // several matrices in one: each is whole blocks on a single rank, too
+};
+
+std::vector<CutLayer> cut_layers(const LaunchFacts& f, std::pair<std::int64_t, std::int64_t> blocks) {
   const ModelFacts& m = f.model();
-  const auto block = fp8_block(m);
-  if (!block || !is_fp8_checkpoint(m) || f.tp() <= 1 || is_hybrid(m)) return std::nullopt;
-  struct Cut {
-    std::string_view layer;
-    std::int64_t size;
-    std::int64_t ranks;
-    std::int64_t block;
-  };
-  const auto [block_n, block_k] = *block;
+  const auto [block_n, block_k] = blocks;
   const std::int64_t atp = f.attention_tp();
-  std::vector<Cut> cuts;
-  if (const std::int64_t width = f.shared_dense_width(); width > 0) {
-    cuts.push_back({"gate and up projection", width, f.tp(), block_n});
-    cuts.push_back({"down projection", width, f.tp(), block_k});
-  }
+  std::vector<CutLayer> cuts = {{"gate and up projection", f.shared_dense_width(), f.tp(), block_n, true},
+                                {"down projection", f.shared_dense_width(), f.tp(), block_k}};
   if (m.is_mla()) {
-    if (atp > 1) cuts.push_back({"output projection", m.num_attention_heads * m.v_head_dim, atp, block_k});
-  } else {
+    const std::int64_t key = m.qk_nope_head_dim + m.qk_rope_head_dim;
+    cuts.push_back({"query projection", m.num_attention_heads * key, atp, block_n});
+    cuts.push_back(
+        {"expansion of the latent", m.num_attention_heads * (m.qk_nope_head_dim + m.v_head_dim), atp, block_n});
     // MiMo-V2's attention leaves the check of its fused projections out.
-    if (!has_class(m, {"MiMoV2FlashForCausalLM", "MiMoV2ForCausalLM"})) {
-      const std::int64_t kv = m.num_kv_heads_per_rank(atp) * atp;
-      cuts.push_back({"query projection", m.num_attention_heads * m.head_dim, atp, block_n});
-      cuts.push_back({"key projection", kv * m.head_dim, atp, block_n});
-    }
-    if (atp > 1) cuts.push_back({"output projection", m.num_attention_heads * m.v_head_dim, atp, block_k});
+  } else if (!has_class(m, {"MiMoV2FlashForCausalLM", "MiMoV2ForCausalLM"})) {
+    const std::int64_t kv = m.num_kv_heads_per_rank(atp) * atp;
+    cuts.push_back({"query projection", m.num_attention_heads * m.head_dim, atp, block_n, true});
+    cuts.push_back({"key projection", kv * m.head_dim, atp, block_n, true});
   }
-  for (const Cut& c : cuts) {
-    if (c.size <= 0 || (c.size % c.ranks == 0 && (c.size / c.ranks) % c.block == 0)) continue;
-    return Finding{.message = fmt::format("the {} of {} elements over {} ranks leaves {}, no multiple of the FP8 block "
-                                          "of {}",
-                                          c.layer, c.size, c.ranks, c.size / c.ranks, c.block)};
+  cuts.push_back({"output projection", m.num_attention_heads * m.v_head_dim, atp, block_k});
+  return cuts;
+}
+
+std::optional<Finding> dense_block(const LaunchFacts& f) {
+  const auto block = fp8_block(f.model());
+  if (!block || !is_fp8_checkpoint(f.model()) || is_hybrid(f.model())) return std::nullopt;
+  for (const CutLayer& c : cut_layers(f, *block)) {
+    if (c.size <= 0 || (c.ranks == 1 && !c.merged)) continue;
+    if (c.size % c.ranks == 0 && (c.size / c.ranks) % c.block == 0) continue;
+    Finding finding{.message =
+                        fmt::format("the {} of {} elements over {} rank{} leaves {}, no multiple of the FP8 "
+                                    "block of {}",
+                                    c.layer, c.size, c.ranks, c.ranks == 1 ? "" : "s", c.size / c.ranks, c.block)};
+    // What is no whole number of blocks fits no split.
+    if (c.size % c.block != 0) finding.remedies = {{.stored_as = "unquantized"}};
+    return finding;
   }
   return std::nullopt;
 }
@@ -447,9 +456,10 @@ const Rule kRules[] = {
      .of_checkpoint = true,
      .decided_by = {"num_q_heads", "num_kv_heads", "head_dim"},
      .check = dense_block,
-     .fires_on = {{{.model = "deepseek-v3", .args = "--device xpu --tp-size 32", .device = "b60x32"}}},
+     .fires_on = {{{.model = "deepseek-v3", .args = "--device xpu --tp-size 32", .device = "b60x32"},
+                   {.model = "deepseek-v2-lite-chat-fp8", .args = "--device xpu"}}},
      .quiet_on = {{{.model = "qwen3-8b-fp8", .args = "--device xpu --tp-size 2"},
-                   {.model = "deepseek-v2-lite-chat-fp8", .args = "--device xpu"}}}},
+                   {.model = "qwen3-8b-fp8", .args = "--device xpu"}}}},
     {.id = "QN003",
      .refs = {"Q-AWQ-1"},
      .field = Field::quantization,
