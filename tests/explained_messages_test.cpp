@@ -103,10 +103,10 @@ TEST(PrintedMessages, OfAnotherAssertionLeadNowhere) {
 // The words of a rule's message stand in longer ones of other places, too: those are another assertion's.
 TEST(PrintedMessages, ThatSayMoreThanTheWordsOfARuleLeadElsewhere) {
   const auto rule = [](const char* text) { return rules_told(places_of(read_message(text))); };
-  EXPECT_EQ(rule("AssertionError: 20 is not divisible by 8"), "PL003 PL004 PL009");
-  EXPECT_EQ(rule("[2026-11-27 TP0] AssertionError: 20 is not divisible by 8\nKilled"), "PL003 PL004 PL009");
-  EXPECT_EQ(rule("AssertionError: 20 is not\ndivisible by 8"), "PL003 PL004 PL009");
-  EXPECT_EQ(rule("20 is not divisible by 8"), "PL003 PL004 PL009");
+  EXPECT_EQ(rule("AssertionError: 20 is not divisible by 8"), "PL003 PL004 PL009 VI005");
+  EXPECT_EQ(rule("[2026-11-27 TP0] AssertionError: 20 is not divisible by 8\nKilled"), "PL003 PL004 PL009 VI005");
+  EXPECT_EQ(rule("AssertionError: 20 is not\ndivisible by 8"), "PL003 PL004 PL009 VI005");
+  EXPECT_EQ(rule("20 is not divisible by 8"), "PL003 PL004 PL009 VI005");
   EXPECT_EQ(rule("AssertionError: apply_cp_reindex: global token count 7 is not divisible by cp_size=2"), "-");
   EXPECT_EQ(rule("apply_cp_reindex: global token count 7 is not divisible by 2"), "-");
   EXPECT_EQ(rule("AssertionError: 7 is not divisible by cp_size 2"), "-");

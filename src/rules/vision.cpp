@@ -6,6 +6,7 @@
 
 #include "src/facts/has_class.h"
 #include "src/facts/kinds.h"
+#include "src/python/integer.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
 #include "src/rules/remedy_words.h"
@@ -53,6 +54,71 @@ std::optional<Finding> vision_head_size(const LaunchFacts& f) {
   if (size <= 0 || std::find(kSizes.begin(), kSizes.end(), size) != kSizes.end()) return std::nullopt;
   return Finding{
       .message = fmt::format("the vision tower's head size {} is none of 64, 72, 80, 96, 128, 192, 256, 512", size)};
+}
+
+// How a class cuts its tower, as built with the classes of 0.5.23. Some fill up the heads; those have no row, or none
+// for heads.
+enum class Cut { kNot, kOverAttention, kOverAll };
+
+struct Tower {
+  std::string_view architecture;  // how its name begins
+  Cut heads;
+  Cut width;
+  bool whole_by_option;   // --mm-enable-dp-encoder leaves it whole on every rank
+  std::int64_t unit = 1;  // that the width is filled up to
+};
+
+constexpr Tower kTowers[] = {{"Gemma3ForConditional", Cut::kOverAttention, Cut::kOverAll, false},
+                             {"Gemma4ForConditional", Cut::kOverAll, Cut::kOverAll, false},
+                             {"InternVLChat", Cut::kNot, Cut::kOverAll, true},
+                             {"Lfm2Vl", Cut::kOverAttention, Cut::kOverAll, false},
+                             {"Mistral3For", Cut::kOverAttention, Cut::kOverAll, false},
+                             {"Qwen2VL", Cut::kOverAttention, Cut::kOverAll, false},
+                             {"Qwen2_5_VL", Cut::kOverAttention, Cut::kOverAll, true, 8},
+                             {"Qwen3VL", Cut::kOverAttention, Cut::kOverAttention, true},
+                             {"Qwen3_5", Cut::kOverAttention, Cut::kOverAttention, true}};
+
+std::int64_t first_size(const Value& vision, std::initializer_list<std::string_view> keys) {
+  for (const std::string_view key : keys) {
+    if (const Value* v = vision.find(key); v != nullptr && v->is_int()) return v->as_int();
+  }
+  return 0;
+}
+
+std::int64_t width_of(const Value& vision, const Tower& tower) {
+  const std::int64_t given = first_size(vision, {"intermediate_size"});
+  // Qwen2-VL tells it as a multiple of the tower's own; Qwen2.5-VL fills it up.
+  if (given <= 0) return integer::bounded_times(first_size(vision, {"embed_dim"}), first_size(vision, {"mlp_ratio"}));
+  return tower.unit == 1 ? given : integer::bounded_times((given - 1) / tower.unit + 1, tower.unit);
+}
+
+// Gemma 3 builds it where images are switched off, too.
+const Tower* cut_tower(const LaunchFacts& f) {
+  const bool gemma = architecture_starts_with(f.model(), {"Gemma3For"}) && !transformers_serves(f);
+  if (!gemma && !tower_is_built(f)) return nullptr;
+  const auto* tower = std::ranges::find_if(
+      kTowers, [&](const Tower& t) { return architecture_starts_with(f.model(), {t.architecture}); });
+  const bool whole = tower == std::end(kTowers) || (tower->whole_by_option && f.on(Field::mm_enable_dp_encoder));
+  return whole ? nullptr : tower;
+}
+
+std::optional<Finding> tower_uneven(const LaunchFacts& f) {
+  const Value vision = f.model().root("vision_config");
+  const Tower* tower = cut_tower(f);
+  if (tower == nullptr || !vision.is_dict()) return std::nullopt;
+  const auto uneven = [&](const char* what, std::int64_t size, Cut cut) {
+    const std::int64_t ranks = cut == Cut::kOverAll ? f.tp() : f.attention_tp();
+    if (cut == Cut::kNot || size <= 0 || size % ranks == 0) return std::string();
+    return fmt::format("the vision tower's {} of {} does not divide by {} ranks", what, size, ranks);
+  };
+  std::string message =
+      uneven("number of heads", first_size(vision, {"num_heads", "num_attention_heads"}), tower->heads);
+  if (message.empty()) message = uneven("width", width_of(vision, *tower), tower->width);
+  if (message.empty()) return std::nullopt;
+  Finding finding{.message = std::move(message)};
+  if (tower->whole_by_option) finding.remedies.push_back(to_give("--mm-enable-dp-encoder"));
+  finding.remedies.push_back({.steps = {{StepKind::kLower, "--tp-size"}}});
+  return finding;
 }
 
 // Bailing's older classes take the tower that their vision configuration names.
@@ -154,6 +220,18 @@ const Rule kRules[] = {
                    {.model = "internvl2_5-2b",
                     .args = "--device xpu --trust-remote-code",
                     .env = "SGLANG_VIT_ENABLE_CUDA_GRAPH=1"}}}},
+    {.id = "VI005",
+     .field = Field::tp_size,
+     .summary = "the vision tower does not divide by the ranks",
+     .why = "Its heads and its MLP are cut like the language model's: AssertionError while the model is built, by text "
+            "alone, too.",
+     .remedies = {lower("--tp-size")},
+     .source = "sglang/srt/layers/attention/vision.py, sglang/srt/models",
+     .check = tower_uneven,
+     .fires_on = {{{.model = "qwen3-vl-8b-instruct", .args = "--device xpu --tp-size 32", .device = "b60x32"},
+                   {.model = "gemma-3-27b-it", .args = "--device xpu --tp-size 32", .device = "b60x32"}}},
+     .quiet_on = {{{.model = "qwen3-vl-8b-instruct", .args = "--device xpu --tp-size 16", .device = "b60x32"},
+                   {.model = "internvl2_5-2b", .args = "--device xpu --trust-remote-code --tp-size 8"}}}},
 };
 
 }  // namespace
