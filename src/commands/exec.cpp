@@ -56,7 +56,8 @@ int become(const std::vector<std::string>& words) {
   std::signal(SIGXFSZ, SIG_DFL);  // as it was for us
   execvp(argv.front(), argv.data());
   const int error = errno;
-  report::complain(fmt::format("cannot run {}: {}", words.front(), std::strerror(error)));
+  const std::string command = words.front().empty() ? "'', an empty name" : words.front();
+  report::complain(fmt::format("cannot run {}: {}", command, std::strerror(error)));
   return error == ENOENT ? kNoCommand : kCannotRun;
 }
 

@@ -305,6 +305,14 @@ static bool is_marked_as_program(const fs::path& file) {
   return fs::is_regular_file(status) && (status.permissions() & kRuns) != fs::perms::none;
 }
 
+// By its name, or by that of what it links to. Beside another program, such as /bin/sh, lie packages that it does not
+// import.
+static bool is_called_python(const fs::path& file) {
+  std::error_code error;
+  const std::string names = file.filename().string() + ' ' + fs::canonical(file, error).filename().string();
+  return names.find("python") != std::string::npos || names.find("pypy") != std::string::npos;
+}
+
 const InstalledPackage* package_named(const std::vector<InstalledPackage>& found, std::string_view name) {
   const auto it = std::ranges::find(found, name, &InstalledPackage::name);
   return it == found.end() ? nullptr : &*it;
@@ -321,6 +329,8 @@ Result<Packages> read_packages(const std::string& python, const Environment& env
     if (!fs::is_directory(place, error) && !is_marked_as_program(place)) return failure("--python: no program", python);
     const std::vector<fs::path> folders = package_folders_for(place);
     if (folders.empty()) return failure("--python: no lib/python3*/site-packages or dist-packages beside it", python);
+    if (!fs::is_directory(place, error) && !is_called_python(place))
+      return failure("--python: no interpreter of Python by its name", python);
     return read(folders, "--python");
   }
   for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
