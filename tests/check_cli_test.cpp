@@ -296,6 +296,18 @@ TEST(CheckCommand, FactsByOptionStandInForAModel) {
 }
 
 // Some of these do not divide 4096, which a stand-in for the model's width once had to.
+TEST(CheckCommand, CountsOfOneAreToldInTheSingular) {
+  const auto pages = run_tool({"check", "--no-kernel", "--", "--model-path", "Qwen/Qwen3-0.6B", "--context-length", "1",
+                               "--max-total-tokens", "1"});
+  EXPECT_THAT(pages.out, HasSubstr("page table   1 column of 1 token for 1 token\n"));
+  EXPECT_THAT(pages.out, HasSubstr("KV cache     0.00 GiB, 1 token: "));
+  const auto heads = run_tool({"check", "--no-kernel", "--no-mla", "--fact", "num_q_heads=1", "--fact",
+                               "num_kv_heads=1", "--fact", "head_dim=128", "--", "--model-path", "x", "--tp", "2"});
+  EXPECT_THAT(heads.out, HasSubstr("1 attention head does not divide by --tp-size 2"));
+  const auto suggested = run_tool({"suggest", "--device-profile", "b580", "--device-count", "1", "Qwen/Qwen3-4B"});
+  EXPECT_THAT(suggested.out, HasSubstr("launches were resolved and checked, 1 holds what is asked."));
+}
+
 TEST(CheckCommand, AnyNumberOfHeadsCanBeGivenAsAFact) {
   for (const char* heads : {"1", "3", "28", "40", "96"}) {
     for (const char* kind : {"--mla", "--no-mla"}) {
@@ -341,6 +353,7 @@ TEST(CheckCommand, AnUnknownDraftModelLeavesTheLaunchOpen) {
   EXPECT_EQ(run.status, 0) << run.out << run.err;
   EXPECT_THAT(run.out, HasSubstr("the draft model nobody/knows-this"));
   EXPECT_THAT(run.out, HasSubstr("--draft-model-config"));
+  EXPECT_THAT(run.out, HasSubstr("not run: nothing is known about the draft model\n"));
   const TemporaryDirectory dir;
   dir.file("draft.json",
            R"({"architectures": ["LlamaForCausalLMEagle3"], "model_type": "llama", "num_attention_heads": 32,

@@ -1,4 +1,5 @@
 // Tested by tests/output_agreement.py.
+#include "src/base/counted.h"
 #include "src/report/check_run.h"
 
 #include <algorithm>
@@ -178,8 +179,6 @@ std::vector<ItemPlace> others_of(const CheckedGroup& group, const CheckRun& run)
   }
   return out;
 }
-
-std::string counted(std::size_t n, std::string_view word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
 
 }  // namespace
 

@@ -1,4 +1,5 @@
 // What `memory` prints: the sheet as text and as JSON.
+#include "src/base/counted.h"
 #include "src/report/memory_report.h"
 
 #include <fmt/format.h>
@@ -72,15 +73,17 @@ std::string interval_text(const MemorySheet& s) {
 
 std::string cache_text(const MemorySheet& s) {
   const auto& c = s.cost;
-  std::string out = fmt::format("  {}: {} bytes a token in {} layers", c.kind, thousands(c.bytes_per_token), c.layers);
+  std::string out =
+      fmt::format("  {}: {} bytes a token in {}", c.kind, thousands(c.bytes_per_token), counted(c.layers, "layer"));
   if (c.window_layers > 0) {
-    out += fmt::format(", {} in {} layers with a window (pool of {:.2g} of the tokens)",
-                       thousands(c.window_bytes_per_token), c.window_layers, c.window_share);
+    out += fmt::format(", {} in {} with a window (pool of {:.2g} of the tokens)", thousands(c.window_bytes_per_token),
+                       counted(c.window_layers, "layer"), c.window_share);
   }
   if (c.draft_bytes_per_token > 0)
     out += fmt::format(" ({} of them for the draft)", thousands(c.draft_bytes_per_token));
   if (c.state_bytes > 0) {
-    out += fmt::format(", {} bytes of state a request in {} layers", thousands(c.state_bytes), c.state_layers);
+    out +=
+        fmt::format(", {} bytes of state a request in {}", thousands(c.state_bytes), counted(c.state_layers, "layer"));
   }
   out += "\n";
   if (s.window_too_small)
@@ -146,14 +149,15 @@ std::string loaded_text(const MemorySheet& s, const Launch& launch) {
         "  adapters: their buffers are not counted: how large they are is not known; they leave less for the cache\n";
   if (s.images_gib > 0.0) out += line("image cache", s.images_gib, "allocated after the KV cache");
   out += line("static budget", s.free_gib * s.fraction, fmt::format("--mem-fraction-static {:.4g}", s.fraction));
-  if (s.state_gib > 0.0) out += line("recurrent states", s.state_gib, fmt::format("{} slots", s.state_slots));
+  if (s.state_gib > 0.0) out += line("recurrent states", s.state_gib, counted(s.state_slots, "slot"));
   return out;
 }
 
 // The KV cache, what comes beside it, and the requests that it holds.
 std::string pools_text(const MemorySheet& s, const Style& style) {
-  std::string out = line(s.cache_gib < 0 ? "missing" : "KV cache", s.cache_gib < 0 ? -s.cache_gib : s.cache_gib,
-                         s.fits() ? fmt::format("{} tokens", thousands(s.tokens)) : "no token fits");
+  std::string out =
+      line(s.cache_gib < 0 ? "missing" : "KV cache", s.cache_gib < 0 ? -s.cache_gib : s.cache_gib,
+           s.fits() ? fmt::format("{} {}", thousands(s.tokens), plural(s.tokens, "token")) : "no token fits");
   constexpr double kSeen = 0.005;  // less is printed as nothing
   if (s.fits() && s.draft_cache_gib >= kSeen) {
     out += line("draft's KV cache", s.draft_cache_gib,
@@ -162,13 +166,13 @@ std::string pools_text(const MemorySheet& s, const Style& style) {
   }
   if (s.fits() && s.workspace_gib >= kSeen) {
     out += line("attention workspace", s.workspace_gib,
-                fmt::format("grows to this at {} request{}, outside the budget", thousands(s.workspace_requests),
-                            s.workspace_requests == 1 ? "" : "s"));
+                fmt::format("grows to this at {} {}, outside the budget", thousands(s.workspace_requests),
+                            plural(s.workspace_requests, "request")));
   }
   out += cache_text(s);
   if (s.fits()) {
-    out += fmt::format("  requests: {} at once at most, {} of {} tokens each\n", thousands(s.at_once),
-                       thousands(s.full_requests), thousands(s.context));
+    out += fmt::format("  requests: {} at once at most, {} of {} {} each\n", thousands(s.at_once),
+                       thousands(s.full_requests), thousands(s.context), plural(s.context, "token"));
     if (s.full_requests == 0) {
       out += fmt::format("  {} --context-length {} is the longest that a single request can reach\n",
                          style.yellow("short:"), s.tokens);
@@ -177,11 +181,15 @@ std::string pools_text(const MemorySheet& s, const Style& style) {
   return out;
 }
 
-std::string changes_text(const std::vector<MemoryRow>& changes) {
-  if (changes.empty()) return "  no single change of --mem-fraction-static, --chunked-prefill-size or --tp-size\n";
+// A change counts where the rules have nothing against the launch then: a fraction alone mends no other error.
+std::string changes_text(const std::vector<MemoryRow>& changes, bool has_errors) {
+  if (changes.empty()) {
+    return fmt::format("  no single change of --mem-fraction-static, --chunked-prefill-size or --tp-size{}\n",
+                       has_errors ? " that mends what else fails, too" : "");
+  }
   std::string out;
   for (const MemoryRow& r : changes) {
-    out += fmt::format("  {:<32} {} tokens", r.name, thousands(r.sheet.tokens));
+    out += fmt::format("  {:<32} {} {}", r.name, thousands(r.sheet.tokens), plural(r.sheet.tokens, "token"));
     if (r.sheet.fraction > r.sheet.most && r.sheet.most > 0.0)
       out += fmt::format(", {:.1f} GiB left for activations", r.sheet.free_gib * (1 - r.sheet.fraction));
     out += "\n";
@@ -192,10 +200,11 @@ std::string changes_text(const std::vector<MemoryRow>& changes) {
 std::string devices_text(const std::vector<MemoryRow>& devices) {
   std::string out;
   for (const MemoryRow& r : devices) {
-    out += fmt::format("  {:<8} {:>6.1f} GiB  fraction {:<6} least {:<6} {}\n", r.name, r.sheet.device_gib,
+    out += fmt::format("  {:<8} {:>6.1f} GiB  fraction {:<7} least {:<6} {}\n", r.name, r.sheet.device_gib,
                        r.sheet.fraction > 0 ? fmt::format("{:.4g}", r.sheet.fraction) : std::string("none"),
                        r.sheet.least < 1.0 ? fmt::format("{:.3f}", r.sheet.least) : std::string("none"),
-                       r.sheet.fits() ? thousands(r.sheet.tokens) + " tokens" : std::string("does not fit"));
+                       r.sheet.fits() ? fmt::format("{} {}", thousands(r.sheet.tokens), plural(r.sheet.tokens, "token"))
+                                      : std::string("does not fit"));
   }
   return out;
 }
@@ -214,7 +223,7 @@ std::string memory_text(const MemoryReport& report, const Launch& launch, const 
       fmt::format("Memory of one GPU ({}, SGLang {})\n", printable(launch.device.name), launch.release().text()));
   out += loaded_text(s, launch) + pools_text(s, style);
   out += style.bold("--mem-fraction-static") + "\n" + interval_text(s);
-  if (!s.fits()) out += style.bold("What would fit") + "\n" + changes_text(report.changes);
+  if (!s.fits()) out += style.bold("What would fit") + "\n" + changes_text(report.changes, !report.errors.empty());
   out += style.bold("On other cards") + style.dim(" (same arguments)") + "\n" + devices_text(report.devices);
   return out;
 }

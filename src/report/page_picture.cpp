@@ -1,4 +1,5 @@
 // Tested by tests/pages_test.cpp.
+#include "src/base/counted.h"
 #include "src/report/page_picture.h"
 
 #include <algorithm>
@@ -211,7 +212,7 @@ void draw_token(Svg& svg, const PagePicture& p) {
 std::string page_picture_svg(const PagePicture& p, const std::string& title) {
   Svg svg;
   svg.text(20, 32, title, "start", 17);
-  svg.text(20, 54, fmt::format("{} tokens, pages of {}", p.tokens, p.page_size), "start", 13, "#555555");
+  svg.text(20, 54, fmt::format("{}, pages of {}", counted(p.tokens, "token"), p.page_size), "start", 13, "#555555");
   svg.text(20, kTokensY + 24, "tokens", "start");
   svg.text(20, kTableY + 24, "page table", "start");
   svg.text(20, kPoolY + 24, "KV pool", "start");

@@ -1,5 +1,6 @@
 // Layout: findings first (what to do), then values (why), then the kernel (proof), then one summary line.
 // Tested by tests/check_cli_test.cpp.
+#include "src/base/counted.h"
 #include "src/report/report_text.h"
 
 #include <algorithm>
@@ -115,8 +116,6 @@ std::string values_section(const Launch& launch, const TextOptions& options, con
   return out + "\n";
 }
 
-std::string plural(std::int64_t n, std::string_view word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
-
 std::string bytes_text(std::int64_t bytes) {
   if (bytes >= std::int64_t{1} << 30) return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1LL << 30));
   if (bytes >= std::int64_t{1} << 20) return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1LL << 20));
@@ -136,19 +135,19 @@ std::string plan_section(const Plan& plan, bool heads_divide, const Style& style
   std::string out = style.bold("Plan\n");
   out += fmt::format("  backends     prefill {}, decode {}\n", plan.prefill_backend, plan.decode_backend);
   if (heads_divide) {
-    out += fmt::format("  per rank     {}, {} (attention tp {})\n", plural(s.num_q_heads, "query head"),
-                       plural(s.num_kv_heads, "KV head"), s.attention_tp);
+    out += fmt::format("  per rank     {}, {} (attention tp {})\n", counted(s.num_q_heads, "query head"),
+                       counted(s.num_kv_heads, "KV head"), s.attention_tp);
   }
-  out += fmt::format("  page table   {} columns of {} tokens for {} tokens", s.page_table_columns, s.page_size,
-                     s.max_seqlen);
+  out += fmt::format("  page table   {} of {} for {}", counted(s.page_table_columns, "column"),
+                     counted(s.page_size, "token"), counted(s.max_seqlen, "token"));
   out +=
       s.padded_columns != s.page_table_columns ? fmt::format(" (the MLA kernel wants {})\n", s.padded_columns) : "\n";
   if (s.kv_bytes_per_token > 0 && heads_divide) {
     out += fmt::format("  KV cache     {} bytes a token and layer\n", s.kv_bytes_per_token);
   }
   if (s.workspace_bytes) {
-    out += fmt::format("  workspace    {} for {} at full context, {} KV splits\n", bytes_text(*s.workspace_bytes),
-                       plural(s.batch, "request"), s.kv_splits.value_or(1));
+    out += fmt::format("  workspace    {} for {} at full context, {}\n", bytes_text(*s.workspace_bytes),
+                       counted(s.batch, "request"), counted(s.kv_splits.value_or(1), "KV split"));
   }
   return out + "\n";
 }
@@ -167,13 +166,13 @@ std::string memory_section(const MemorySummary& m, const Style& style) {
     return out + fmt::format("  KV cache     {}: {}\n\n", style.red("nothing left"), way);
   }
   if (m.states > 0.0) out += fmt::format("  states       {:.2f} GiB\n", m.states);
-  out += fmt::format("  KV cache     {:.2f} GiB, {} tokens: ", m.cache, m.tokens);
+  out += fmt::format("  KV cache     {:.2f} GiB, {}: ", m.cache, counted(m.tokens, "token"));
   if (m.context > 0 && m.full_requests == 0) {
     out += fmt::format("{} of the context of {}\n", style.yellow("less than one request"), m.context);
   } else if (m.context > 0) {
-    out += fmt::format("{} at the full context of {}\n", plural(m.full_requests, "request"), m.context);
+    out += fmt::format("{} at the full context of {}\n", counted(m.full_requests, "request"), m.context);
   } else {
-    out += fmt::format("{} at once\n", plural(m.requests, "request"));
+    out += fmt::format("{} at once\n", counted(m.requests, "request"));
   }
   return out + "\n";
 }
@@ -312,7 +311,7 @@ std::string injections_section(const Report& report, const Style& style) {
     if (!i.case_line.empty()) out += fmt::format("          in {}\n", printable(i.case_line));
     out += fmt::format("          {}\n", printable(i.reason));
   }
-  out += fmt::format("  {} of {} caught by the cases of this launch\n\n", caught, plural(planted, "planted defect"));
+  out += fmt::format("  {} of {} caught by the cases of this launch\n\n", caught, counted(planted, "planted defect"));
   return out;
 }
 
@@ -331,7 +330,7 @@ std::string summary(const Report& report, const Style& style) {
   std::string out = fmt::format("{}: {} (SGLang {})\n", is_good(report) ? style.green(word) : style.red(word),
                                 counts_of_findings(report), report.launch.release().text());
   if (const std::string doubt = report.doubt(); !doubt.empty()) out += style.yellow(printable(doubt)) + "\n";
-  std::string rules = fmt::format("{} applied", plural(report.coverage.applied, "rule"));
+  std::string rules = fmt::format("{} applied", counted(report.coverage.applied, "rule"));
   if (!report.coverage.not_checked.empty()) {
     rules += fmt::format(", {} not checked ({})", report.coverage.not_checked.size(),
                          printable(report.coverage.not_checked.front().reason));

@@ -1,4 +1,5 @@
 // Tested by tests/suggest_test.cpp.
+#include "src/base/counted.h"
 #include "src/report/suggest_report.h"
 
 #include <fmt/format.h>
@@ -21,6 +22,8 @@ std::string words_text(const std::vector<std::string>& words, const Environment&
   for (const auto& [name, value] : env) out += name + "=" + shell_word(value) + " ";
   return printable(out + shell_words(words));
 }
+
+const char* holding(std::size_t launches) { return launches == 1 ? "holds" : "hold"; }
 
 std::string cut_off_text() {
   return fmt::format(
@@ -70,14 +73,13 @@ std::string left_out_text(const LeftOut& l) {
 }
 
 std::string launch_text(const SuggestedLaunch& c, std::int64_t context) {
-  std::string out = fmt::format(
-      "   {} card{}; weights {:.2f} of {:.2f} GiB{}; fraction {:.3f}; {} tokens, {} requests at once, {} of {} "
-      "tokens\n",
-      c.cards, c.cards == 1 ? "" : "s", c.memory.weights, c.memory.device, c.memory.exact ? "" : " (about)",
-      c.memory.fraction, c.tokens, c.requests, c.held, context);
+  std::string out = fmt::format("   {}; weights {:.2f} of {:.2f} GiB{}; fraction {:.3f}; {}, {} at once, {} of {}\n",
+                                counted(c.cards, "card"), c.memory.weights, c.memory.device,
+                                c.memory.exact ? "" : " (about)", c.memory.fraction, counted(c.tokens, "token"),
+                                counted(c.requests, "request"), c.held, counted(context, "token"));
   if (c.replicas > 1)
-    out += fmt::format("   {} data-parallel ranks with {} tokens each\n", c.replicas, c.memory.tokens);
-  if (c.warnings > 0) out += fmt::format("   {} warning{}: `check` tells\n", c.warnings, c.warnings == 1 ? "" : "s");
+    out += fmt::format("   {} data-parallel ranks with {} each\n", c.replicas, counted(c.memory.tokens, "token"));
+  if (c.warnings > 0) out += fmt::format("   {}: `check` tells\n", counted(c.warnings, "warning"));
   if (c.kernel) out += kernel_text(*c.kernel);
   for (const std::string& cost : c.gives_up) out += fmt::format("   gives up: {}\n", printable(cost));
   return out;
@@ -122,15 +124,16 @@ std::string suggestions_text(const Suggestions& s, const MachineFacts& facts, co
   std::string out = facts_head(facts, style);
   for (const LeftOut& l : s.left_out) out += left_out_text(l);
   if (s.launches.empty() && !s.left_out.empty())
-    return out +
-           fmt::format("{} launches hold what is asked, and the kernels of none that was run passed here.\n", s.found);
+    return out + fmt::format("{} {} what is asked, and the kernels of none that was run passed here.\n",
+                             s.found == 1 ? "1 launch" : fmt::format("{} launches", s.found), holding(s.found));
   if (s.found == 0) return out + nothing_text(s);
   int number = 0;
   for (const SuggestedLaunch& c : s.launches) {
     out += fmt::format("{}. {}\n", ++number, printable(launch_command(c.arguments, c.env)));
     out += launch_text(c, s.context);
   }
-  out += fmt::format("\n{} launches were resolved and checked, {} hold what is asked.\n", s.attempts, s.found);
+  out += fmt::format("\n{} launches were resolved and checked, {} {} what is asked.\n", s.attempts, s.found,
+                     holding(s.found));
   return s.cut_off ? out + cut_off_text() : out;
 }
 

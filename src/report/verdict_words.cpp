@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "preflight/report.h"
+#include "src/base/counted.h"
 #include "src/rules/certainty.h"
 
 namespace preflight {
@@ -179,7 +180,8 @@ std::string doubt_of(const Launch& launch, const MemorySummary& memory, const Ma
       memory.tokens <= 0
           ? fmt::format("by the memory sheet {}", memory.cache_and_states() > 0.0 ? "no request fits into the KV cache"
                                                                                   : "nothing is left for the KV cache")
-          : fmt::format("by the memory sheet {} tokens fit, not one request of {}", memory.tokens, memory.wanted);
+          : fmt::format("by the memory sheet {} {}, not one request of {}", counted(memory.tokens, "token"),
+                        memory.tokens == 1 ? "fits" : "fit", memory.wanted);
   return fmt::format("{} ({})", what, certainty_of_sheet(memory.counted(), machine));
 }
 

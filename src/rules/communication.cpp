@@ -32,7 +32,7 @@ std::optional<Finding> cache_type(const LaunchFacts& f) {
   if (!dcp_on_xpu(f)) return std::nullopt;
   const std::string dtype = f.kv_dtype();
   if (dtype.empty() || dtype == "bfloat16" || dtype == "float16") return std::nullopt;
-  return Finding{.message = fmt::format("--dcp-size {} with a {} KV cache on intel_xpu", f.dcp(), dtype)};
+  return Finding{.message = fmt::format("--dcp-size {} with a KV cache in {} on intel_xpu", f.dcp(), dtype)};
 }
 
 std::optional<Finding> graph(const LaunchFacts& f) {

@@ -49,8 +49,8 @@ std::optional<Finding> element_types(const LaunchFacts& f) {
                    .remedies = {to_give("--dtype", {"bfloat16"}), to_give("--attention-backend", {"triton"})}};
   }
   if (f.kv_is_fp8()) {
-    return Finding{.message =
-                       fmt::format("a {} KV cache needs scales that SGLang does not pass to the kernel", f.kv_dtype())};
+    return Finding{
+        .message = fmt::format("a KV cache in {} needs scales that SGLang does not pass to the kernel", f.kv_dtype())};
   }
   if (f.kv_dtype() == "bfloat16" && dtype == "float16") {
     return Finding{.message = "the KV cache is bfloat16 and the model float16; the kernel wants one type"};

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/counted.h"
 #include "src/facts/fp4_experts.h"
 #include "src/facts/kinds.h"
 #include "src/python/environment.h"
@@ -211,7 +212,7 @@ std::optional<Finding> form_of_experts(const LaunchFacts& f) {
     finding.field = Field::dtype;
     finding.remedies = {to_give("--dtype", {"bfloat16"})};
   } else if (const std::int64_t local = all / f.ep(); local % 8 != 0) {
-    finding.message = fmt::format("{} experts a rank: the kernel package takes a multiple of 8", local);
+    finding.message = fmt::format("{} a rank: the kernel package takes a multiple of 8", counted(local, "expert"));
     if (all % 8 == 0) finding.remedies = {to_drop("--ep-size")};
   } else {
     return std::nullopt;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "preflight/sizing.h"
+#include "src/base/counted.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
 
@@ -26,9 +27,9 @@ std::optional<Finding> mla_table_width(const LaunchFacts& f) {
     // Under a graph the table is as wide as the context, always.
     const std::int64_t columns = sizing::page_table_columns(f.model().context_len, page);
     if (sizing::mla_columns_accepted(columns, page)) return std::nullopt;
-    return Finding{.message = fmt::format("page size {} and a context of {} tokens make a page table of {} columns, no "
-                                          "multiple of {}",
-                                          page, f.model().context_len, columns, multiple)};
+    return Finding{.message =
+                       fmt::format("page size {} and a context of {} make a page table of {}, no multiple of {}", page,
+                                   counted(f.model().context_len, "token"), counted(columns, "column"), multiple)};
   }
   return Finding{.message = fmt::format("with page size {} the MLA decode kernel wants a page table width that is a "
                                         "multiple of {}, and SGLang does not pad it: a longest request of 1 to {} "

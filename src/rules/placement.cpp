@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/counted.h"
 #include "src/facts/device_profiles.h"
 #include "src/facts/has_class.h"
 #include "src/facts/kinds.h"
@@ -438,12 +439,13 @@ std::optional<Finding> query_heads(const LaunchFacts& f) {
   const std::int64_t heads = f.model().num_attention_heads;
   if (const EncoderHeads encoder = encoder_heads(f); encoder.count > 0 && encoder.count % encoder.ranks != 0) {
     const auto fits = [&](std::int64_t tp) { return encoder.count % tp == 0 && heads % tp == 0; };
-    return Finding{
-        .message = fmt::format("{} heads of the audio encoder do not divide by {}", encoder.count, where_tp(f)),
-        .remedies = {to_give("--tp-size", widths(f, fits))}};
+    return Finding{.message = fmt::format("{} of the audio encoder {} not divide by {}", counted(encoder.count, "head"),
+                                          encoder.count == 1 ? "does" : "do", where_tp(f)),
+                   .remedies = {to_give("--tp-size", widths(f, fits))}};
   }
   if (heads <= 0 || heads % attention_ranks(f) == 0) return std::nullopt;
-  return Finding{.message = fmt::format("{} attention heads do not divide by {}", heads, where_tp(f)),
+  return Finding{.message = fmt::format("{} {} not divide by {}", counted(heads, "attention head"),
+                                        heads == 1 ? "does" : "do", where_tp(f)),
                  .remedies = other_widths(f, [&](std::int64_t tp) { return heads % tp == 0; })};
 }
 
@@ -526,7 +528,8 @@ std::optional<Finding> experts_over_ranks(const LaunchFacts& f) {
   for (std::int64_t ep = std::min(f.ep(), f.tp()); ep >= 1 && fitting.size() < kFewValues; --ep) {
     if (f.tp() % ep == 0 && count % ep == 0) fitting.push_back(std::to_string(ep));
   }
-  return Finding{.message = fmt::format("{} experts do not divide by --ep-size {}", count, f.ep()),
+  return Finding{.message = fmt::format("{} {} not divide by --ep-size {}", counted(count, "expert"),
+                                        count == 1 ? "does" : "do", f.ep()),
                  .remedies = {to_give("--ep-size", std::move(fitting))}};
 }
 
@@ -547,26 +550,27 @@ std::optional<Finding> stages_unlike_partition(const LaunchFacts& f) {
   }
   if (readable && stages == f.pp() && sum == layers) return std::nullopt;
   return Finding{.message = readable
-                                ? fmt::format("SGLANG_PP_LAYER_PARTITION={} gives {} stages {} layers; there are {} "
-                                              "stages and {} layers",
-                                              it->second, stages, sum, f.pp(), layers)
+                                ? fmt::format("SGLANG_PP_LAYER_PARTITION={} gives {} {}; there are {} stages and {}",
+                                              it->second, counted(stages, "stage"), counted(sum, "layer"), f.pp(),
+                                              counted(layers, "layer"))
                                 : fmt::format("SGLANG_PP_LAYER_PARTITION={} is no list of numbers", it->second)};
 }
 
 std::optional<Finding> more_stages_than_layers(const LaunchFacts& f) {
   const std::int64_t layers = f.model().num_hidden_layers;
   if (layers <= 0 || f.pp() <= layers) return std::nullopt;
-  return Finding{.message = fmt::format("{} pipeline stages for {} layers", f.pp(), layers)};
+  return Finding{.message = fmt::format("{} pipeline stages for {}", f.pp(), counted(layers, "layer"))};
 }
 
 std::optional<Finding> heads_over_plain_tp(const LaunchFacts& f) {
   const std::int64_t heads = f.model().num_attention_heads;
   if (!f.uses_xpu() || heads <= 0 || heads % f.tp() == 0) return std::nullopt;
-  return Finding{.message = fmt::format("intel_xpu divides the {} attention heads by the whole --tp-size {}{}", heads,
-                                        f.tp(), f.attention_dp() > 1 ? ", also under attention data parallelism" : ""),
-                 .remedies = {to_give("--attention-backend", {"triton"}),
-                              to_give("--tp-size", widths(
-                                                       f, [&](std::int64_t tp) { return heads % tp == 0; }, 1))}};
+  return Finding{
+      .message = fmt::format("intel_xpu divides the {} by the whole --tp-size {}{}", counted(heads, "attention head"),
+                             f.tp(), f.attention_dp() > 1 ? ", also under attention data parallelism" : ""),
+      .remedies = {to_give("--attention-backend", {"triton"}),
+                   to_give("--tp-size", widths(
+                                            f, [&](std::int64_t tp) { return heads % tp == 0; }, 1))}};
 }
 
 constexpr std::string_view kDraftPools =

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "src/base/counted.h"
 #include "src/facts/described_form.h"
 #include "src/facts/gguf/gguf_file.h"
 #include "src/facts/has_class.h"
@@ -98,8 +99,8 @@ std::optional<Finding> dense_block(const LaunchFacts& f) {
 
 std::optional<Finding> awq_experts(const LaunchFacts& f) {
   if (!has_quantization(f.model(), "awq") || !has_experts(f.model())) return std::nullopt;
-  return Finding{.message = fmt::format("{} with {} experts", packed_as(f.model(), "an AWQ checkpoint"),
-                                        experts(f.model()).count)};
+  return Finding{.message = fmt::format("{} with {}", packed_as(f.model(), "an AWQ checkpoint"),
+                                        counted(experts(f.model()).count, "expert"))};
 }
 
 std::optional<Finding> activation_type(const LaunchFacts& f) {

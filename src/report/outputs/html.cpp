@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "src/base/characters.h"
+#include "src/base/counted.h"
 #include "src/report/display_width.h"
 #include "src/report/excerpt.h"
 #include "src/report/fixes_text.h"
@@ -141,8 +142,8 @@ std::string memory_html(const MemorySummary& m) {
   const double cache = std::min(percent(m.cache_and_states(), m.device), 100.0 - used);
   const std::string cache_words = m.cache < 0
                                       ? fmt::format("KV cache: {:.2f} GiB are missing", -m.cache)
-                                      : fmt::format("KV cache {}{:.2f} GiB, {} tokens",
-                                                    m.states > 0 ? "and states " : "", m.cache_and_states(), m.tokens);
+                                      : fmt::format("KV cache {}{:.2f} GiB, {}", m.states > 0 ? "and states " : "",
+                                                    m.cache_and_states(), counted(m.tokens, "token"));
   return fmt::format(
       "<h3>Memory of one GPU, estimated</h3>\n<div class=\"bar\" role=\"img\" aria-label=\"weights {1:.2f} of {0:.2f} "
       "GiB, {5}\"><i class=\"used\" style=\"width:{3:.2f}%\"></i><i class=\"cache\" "

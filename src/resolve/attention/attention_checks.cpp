@@ -33,7 +33,8 @@ bool contains(std::initializer_list<std::int64_t> sizes, const Value& page) {
 
 std::string page_warning(std::string_view backend, const Value& page, std::int64_t size) {
   if (page.is_none()) return fmt::format("{} has page sizes of its own; the page size becomes {}", backend, size);
-  return fmt::format("{} cannot run pages of {} tokens; the page size becomes {}", backend, page.repr(), size);
+  return fmt::format("{} cannot run pages of {} {}; the page size becomes {}", backend, page.repr(),
+                     page == Value(1) ? "token" : "tokens", size);
 }
 
 // ---- up to 0.5.18: one handler, refusing and changing pages backend by backend ----

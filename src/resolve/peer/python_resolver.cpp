@@ -1,4 +1,5 @@
 // Tested by tests/python_resolver_test.cpp with a stand-in interpreter.
+#include "src/base/counted.h"
 #include "src/resolve/peer/python_resolver.h"
 
 #include <sys/wait.h>
@@ -294,9 +295,6 @@ std::vector<std::string> differences(const Launch& ours, const Launch& theirs) {
 std::string agreement(const Launch& launch) {
   if (launch.outcome == Outcome::kUsage)
     return "both refuse the launch in the argument parser" + which_usage(*launch.usage);
-  const auto counted = [](std::size_t n, std::string_view what) {
-    return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
-  };
   const std::string warnings = counted(launch.log.size(), "warning");
   if (!launch.accepted()) return fmt::format("both refuse it, {}, after {}", outcome_text(launch), warnings);
   std::size_t fields = 0;
