@@ -376,6 +376,23 @@ TEST(MemoryCommand, RecommendsNothingThatTheRulesRefuse) {
   EXPECT_THAT(names(uneven), ::testing::ElementsAre("--tp-size 8"));
 }
 
+// Another fraction lets the weights in, and the prefix cache fails as before.
+TEST(MemoryCommand, NoSingleChangeMendsWhatElseFails) {
+  const auto told = [](std::vector<std::string> more) {
+    std::vector<std::string> words = {"memory", "--device-profile", "a380",       "--device-count", "1",
+                                      "--",     "--model-path",     "BAAI/bge-m3"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_tool(words).out;
+  };
+  const std::string with_error = told({});
+  EXPECT_THAT(with_error, ::testing::HasSubstr("fails whatever the memory: WP004"));
+  EXPECT_THAT(with_error, ::testing::HasSubstr("or --tp-size that mends what else fails, too\n"));
+  EXPECT_THAT(told({"--disable-radix-cache"}), ::testing::HasSubstr("  --mem-fraction-static 0.226"));
+  const auto hopeless =
+      run_tool({"memory", "--device-profile", "a380", "--device-count", "1", "--", "--model-path", "Qwen/Qwen3-8B"});
+  EXPECT_THAT(hopeless.out, ::testing::HasSubstr("or --tp-size\n"));
+}
+
 TEST(MemoryCommand, SaysWhatAFractionLeavesForActivations) {
   const auto text = run_tool({"memory", "--", "--model-path", "Qwen/Qwen3-8B", "--mem-fraction-static", "0.98"});
   EXPECT_THAT(text.out, ::testing::HasSubstr("0.98 leaves 0.5 GiB where SGLang would leave 8.6"));

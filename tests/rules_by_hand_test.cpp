@@ -241,6 +241,7 @@ const Row kRows[] = {
        m.described_beside = DescribedBeside{"quantize_config.json", "gptq"};
      }},
     {"BK001", 23, 0, "qwen3-0.6b", "--device cpu --attention-backend intel_xpu", nothing},
+    {"BK001", 11, 0, "qwen3-0.6b", "--device cpu --attention-backend triton", nothing},
     {"QN011", 14, 0, "qwen3-8b", "--device xpu --quantization petit_nvfp4", nothing},
     {"QN011", 23, 0, "qwen3-8b", "--device xpu --quantization quark", nothing},
     {"BK002", 23, 0, "llama-3.1-8b-instruct",

@@ -58,6 +58,12 @@ void run_peer(const KernelOptions& options, const Plan& plan, Report& report) {
   report.peer->skipped = plan.skipped;
 }
 
+bool draft_is_unknown(const Report& report) {
+  return std::ranges::any_of(report.findings, [](const Diagnostic& d) {
+    return d.rule == "MD001" && d.field == Field::speculative_draft_model_path;
+  });
+}
+
 }  // namespace
 
 void run_kernel(const KernelOptions& options, Report& report) {
@@ -65,7 +71,9 @@ void run_kernel(const KernelOptions& options, Report& report) {
     return no_kernel("SGLang refuses this launch", report);
   }
   if (!report.plan) {
-    return no_kernel("the model's shapes are not known", report);
+    return no_kernel(
+        draft_is_unknown(report) ? "nothing is known about the draft model" : "the model's shapes are not known",
+        report);
   }
   if (!options.run) {
     return no_kernel(options.why_not, report);

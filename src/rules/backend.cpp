@@ -45,7 +45,7 @@ std::optional<Finding> foreign_backend(const LaunchFacts& f) {
   const std::string_view where = cpu ? "a CPU" : "an Intel GPU";
   const auto foreign = [&](std::string_view b) {
     if (b == (cpu ? "intel_amx" : "intel_xpu")) return false;
-    if (b == "intel_xpu") return true;
+    if (b == "intel_xpu" || (cpu && b == "triton")) return true;  // Triton has no driver for a processor
     return std::find(kForeign.begin(), kForeign.end(), b) != kForeign.end();
   };
   const bool in_decode = foreign(f.decode_backend());
@@ -63,8 +63,8 @@ std::optional<Finding> foreign_backend(const LaunchFacts& f) {
     finding.field = Field::enable_deterministic_inference;
     finding.message =
         fmt::format("deterministic inference without a backend chose {}, which does not exist on {}", name, where);
-    finding.remedies = {to_give("--attention-backend", {"triton"})};
-    if (f.since(19) && kernels) finding.remedies.front().steps.front().values.emplace_back("intel_xpu");
+    if (!cpu) finding.remedies = {to_give("--attention-backend", {"triton"})};
+    if (f.since(19) && kernels && !cpu) finding.remedies.front().steps.front().values.emplace_back("intel_xpu");
     finding.extra_refs = {"DET-2"};
   }
   return finding;
@@ -267,7 +267,8 @@ const Rule kRules[] = {
      .field = Field::attention_backend,
      .summary = "the attention backend is made for another vendor's GPUs",
      .why = "Resolution accepts the name; the worker dies while it builds the backend: fa3 on an assertion about the "
-            "CUDA capability, the others on an import.",
+            "CUDA capability, the others on an import; triton on a CPU at the first batch, where Triton finds no "
+            "driver.",
      .remedies = {give("--attention-backend", "triton", "intel_xpu")},
      .source = "sglang/srt/layers/attention/attention_registry.py, sglang/srt/utils/common.py",
      .need = RuleNeed::kNothing,
