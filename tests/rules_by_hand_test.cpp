@@ -106,6 +106,8 @@ Edit by_transformers(const char* name, const char* type) {
   return [=](Launch&, ModelFacts& m) { m.architectures = {name}, m.model_type = type; };
 }
 
+constexpr const char* kTransformers = "--device xpu --model-impl transformers";
+
 const Row kRows[] = {
     {"MC011", 23, 0, "qwen3-0.6b", kPlain, by_transformers("AlbertForMaskedLM", "albert")},
     {"MC012", 23, 0, "qwen3-0.6b", kXpu, by_transformers("BertForMaskedLM", "bert")},
@@ -114,6 +116,7 @@ const Row kRows[] = {
        m.architectures = {"LongcatFlashForCausalLM"};
        m.hf_config = m.hf_config.with("rope_parameters", Value());
      }},
+    {"MC043", 11, 0, "qwen3-8b", kTransformers, by_transformers("GraniteMoeHybridForCausalLM", "granitemoehybrid")},
     {"MC041", 23, 22, "qwen3-8b", kPlain,
      [](Launch&, ModelFacts& m) {
        m.architectures = {"LlavaForConditionalGeneration"};
@@ -2186,6 +2189,85 @@ TEST(RulesByHand, HoldForEveryValueOfAKind) {
                        kind.args, [&](Launch& l, ModelFacts& /*m*/) { set(l, kind.field, value); }};
       EXPECT_EQ(fires(row, 23), kind.told) << kind.rule << " of " << value;
     }
+  }
+}
+
+// By what SGLang 0.5.23 built, and refused to build, of these with --model-impl transformers.
+TEST(RulesByHand, WhatModelsOfTransformersAskForIsToldOfConfigurationsWithoutIt) {
+  const auto root = [](const char* key, const Value& value) -> Edit {
+    return [=](Launch&, ModelFacts& m) { m.hf_config = m.hf_config.with(key, value); };
+  };
+  const auto both = [](const Edit& one, const Edit& other) -> Edit {
+    return [=](Launch& l, ModelFacts& m) { one(l, m), other(l, m); };
+  };
+  const auto experts = [](const char* type, const char* count, const char* each) -> Edit {
+    return [=](Launch&, ModelFacts& m) {
+      m.hf_text_config = Value::dict({{"model_type", type}, {count, 8}, {each, 2}, {"intermediate_size", 64}});
+    };
+  };
+  const auto targets = [](const char* target) -> Edit {
+    return stored("compressed-tensors",
+                  {{"config_groups", Value::dict({{"group_0", Value::dict({{"targets", Value::list({target})}})}})}});
+  };
+  const Value remote = Value::dict({{"AutoConfig", "configuration_x.XConfig"}});
+  const struct {
+    const char* rule;
+    int release;
+    bool told;
+    Edit edit;
+  } rows[] = {
+      {"MC042", 12, true, by_transformers("KimiK2ForCausalLM", "kimi_k2")},
+      {"MC042", 11, false, by_transformers("KimiK2ForCausalLM", "kimi_k2")},
+      {"MC042", 23, true, by_transformers("ExaoneForCausalLM", "exaone")},
+      {"MC042", 23, true, by_transformers("Qwen3OmniMoeForConditionalGeneration", "qwen3_omni_moe")},
+      {"MC042", 23, false, by_transformers("DeepseekV3ForCausalLM", "deepseek_v3")},
+      {"MC042", 23, false, by_transformers("Lfm2ForCausalLM", "lfm2")},  // a class by transformers' name
+      {"MC042", 23, false,
+       both(by_transformers("KimiK2ForCausalLM", "kimi_k2"), root("auto_map", Value::dict({{"AutoModel", "x.X"}})))},
+      // read by SGLang's class whatever the checkpoint brings
+      {"MC042", 23, true, both(by_transformers("ExaoneForCausalLM", "exaone"), root("auto_map", remote))},
+      {"MC043", 23, true, by_transformers("Olmo3ForCausalLM", "olmo3")},
+      {"MC043", 21, false, by_transformers("Olmo3ForCausalLM", "olmo3")},
+      {"MC043", 23, false,
+       both(by_transformers("Olmo3ForCausalLM", "olmo3"),
+            root("rope_parameters", Value::dict({{"full_attention", Value::dict({})}})))},
+      {"MC043", 15, true, by_transformers("Cohere2MoeForCausalLM", "cohere2_moe")},
+      {"MC043", 14, false, by_transformers("Cohere2MoeForCausalLM", "cohere2_moe")},
+      {"MC043", 23, true, by_transformers("Gemma3nForConditionalGeneration", "gemma3n")},
+      {"MC043", 23, false,
+       both(by_transformers("LongcatFlashForCausalLM", "longcat_flash"), root("num_layers", Value(28)))},
+      {"MC044", 23, true, experts("gemma4_text", "num_experts", "top_k_experts")},
+      {"MC044", 23, true, experts("unheard_of", "num_experts_of_all", "num_experts_per_tok")},
+      {"MC044", 23, false, experts("ernie4_5_moe", "moe_num_experts", "moe_k")},  // asked for by other names
+      {"MC044", 23, false, experts("unheard_of", "num_experts", "top_k")},
+      {"MC044", 23, false,
+       [](Launch&, ModelFacts& m) {
+         m.hf_text_config = Value::dict({{"num_experts", 1}});
+       }},
+      {"MC044", 23, true,
+       [](Launch&, ModelFacts& m) {
+         m.hf_text_config = Value::dict({{"num_experts", 2}});
+       }},
+      {"MC044", 23, true,
+       [](Launch&, ModelFacts& m) {
+         m.hf_text_config = Value::dict({{"moe_intermediate_size", 1}});
+       }},
+      {"MC045", 23, true, targets("Linear")},
+      {"MC045", 23, true, targets("re:.*mlp.*")},
+      {"MC045", 23, false, targets("model.layers.0.mlp.up_proj")},
+      {"MC045", 23, true, stored("mxfp4")},
+      {"MC045", 23, false, stored("fp8")},
+      // what has no model to build is told once
+      {"MC045", 23, false, both(by_transformers("ExaoneForCausalLM", "exaone"), stored("mxfp4"))},
+      {"MC044", 23, false,
+       both(by_transformers("KimiK2ForCausalLM", "kimi_k2"), experts("kimi_k2", "num_experts", "x"))},
+      {"MC038", 23, false,
+       both(by_transformers("ExaoneForCausalLM", "exaone"),
+            [](Launch&, ModelFacts& m) { m.hf_text_config = m.hf_text_config.with("model_type", Value("phi3")); })},
+  };
+  for (const auto& row : rows) {
+    EXPECT_EQ(fires({row.rule, row.release, 0, "qwen3-8b", kTransformers, row.edit}, row.release), row.told)
+        << row.rule << " of row " << &row - rows;
   }
 }
 

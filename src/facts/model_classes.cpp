@@ -10,6 +10,7 @@
 
 #include "src/base/embedded.h"
 #include "src/base/remembered.h"
+#include "src/facts/transformers/config_classes.h"
 
 namespace preflight::facts {
 namespace {
@@ -81,6 +82,41 @@ std::optional<Release> first_release_after(Release release, std::string_view arc
     if (later > release && served(model_class(architecture, later))) return later;
   }
   return std::nullopt;
+}
+
+namespace {
+
+// What AutoConfig has for the type, unless SGLang reads it with a class of its list.
+const ConfigClass* class_read_with(std::string_view model_type, Release release) {
+  const ConfigTables& tables = ConfigTables::of(release);
+  const ConfigClass* listed = tables.registered(model_type);
+  return listed != nullptr ? listed : tables.type(model_type);
+}
+
+}  // namespace
+
+std::string kept_as(std::string_view attribute, std::string_view model_type, Release release) {
+  for (const ConfigClass* c = class_read_with(model_type, release); c != nullptr; c = c->base) {
+    for (const auto& [name, kept] : c->aliases) {
+      if (name == attribute) return kept;
+    }
+  }
+  return std::string(attribute);
+}
+
+bool is_read_by_sglang(std::string_view model_type, Release release) {
+  return ConfigTables::of(release).registered(model_type) != nullptr;
+}
+
+bool has_auto_model(std::string_view model_type, Release release) {
+  // transformers has models for their parts alone: the same from 5.6.0 to 5.19.0.
+  constexpr std::array<std::string_view, 5> kOfParts = {"nemotron_h_omni", "qwen2_5_omni", "qwen2_5_omni_thinker",
+                                                        "qwen3_omni_moe", "qwen3_omni_moe_thinker"};
+  if (std::ranges::find(kOfParts, model_type) != kOfParts.end()) return false;
+  const ConfigClass* read = class_read_with(model_type, release);
+  if (read == nullptr || !read->own) return true;
+  const ConfigClass* namesake = ConfigTables::of(release).find(read->name);
+  return namesake != nullptr && !namesake->own;
 }
 
 }  // namespace preflight::facts

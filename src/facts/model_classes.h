@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "preflight/release.h"
@@ -26,6 +27,17 @@ ModelClass model_class(std::string_view architecture, Release release);
 inline bool is_own(ModelClass c) {
   return c == ModelClass::kStages || c == ModelClass::kWhole || c == ModelClass::kOwn;
 }
+
+// Whether transformers' AutoModel has a model for a configuration of this model type, as the release reads it. It looks
+// models up by the name of the configuration's class, and SGLang has classes of names that transformers has not. True
+// where the type is not known.
+bool has_auto_model(std::string_view model_type, Release release);
+
+// Whether SGLang reads such a configuration with a class of its list, also where the checkpoint brings one.
+bool is_read_by_sglang(std::string_view model_type, Release release);
+
+// The name under which configurations of this type keep an attribute that is asked of them (attribute_map).
+std::string kept_as(std::string_view attribute, std::string_view model_type, Release release);
 
 // The first release after `release` in which `served` holds of the architecture's class; nullopt: in none.
 std::optional<Release> first_release_after(Release release, std::string_view architecture, bool (*served)(ModelClass));

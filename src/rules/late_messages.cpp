@@ -172,6 +172,13 @@ constexpr LateMessage kTable[] = {
     {"", "TypeError", "", "models/exaone4.py", {"MC037"}},
     {"gemma2 uses gelu_pytorch_tanh", "ValueError", "", "", {"MC036"}},
     {"only absolute position_embedding_type", "ValueError", "", "", {"MC036"}},
+    {"unrecognized configuration class", "ValueError", "", "", {"MC042"}},
+    {"object has no attribute layers_block_type", "AttributeError", "", "", {"MC043"}},
+    {"object has no attribute mlp_layer_types", "AttributeError", "", "", {"MC043"}},
+    {"", "TypeError", "register_empty_parameter", "", {"MC043"}},
+    {"cannot determine top_k from config", "AssertionError", "", "", {"MC044"}},
+    {"cannot determine num_experts from config", "AssertionError", "", "", {"MC044"}},
+    {"unable to find matching target for", "ValueError", "", "", {"MC045"}},
     {"contains custom code which must be executed", "ValueError", "", "", {"RF001"}},
     // Attention backends.
     {"flashattention v3 backend requires", "", "", "", {"BK001"}},
