@@ -2276,6 +2276,29 @@ TEST(RulesByHand, MixedLayersOfEightBitsAreNoNvfp4) {
   EXPECT_FALSE(fires({"QN016", 23, 0, "qwen3-8b", kPlain, in_file("modelopt_mixed", layers_in("FP8"))}, 23));
 }
 
+// Recorded of 0.5.23: joined layers are checked on one rank, too, and dense layers are cut over all ranks under
+// data-parallel attention.
+TEST(RulesByHand, WidthsOfDenseLayersAreCheckedWhateverAttentionDoes) {
+  const auto told = [](const char* rule, const char* model, const char* args, const Edit& edit) {
+    return fires({rule, 23, 0, model, args, edit}, 23);
+  };
+  const auto wide = [](std::int64_t width) -> Edit {
+    return [=](Launch&, ModelFacts& m) { m.hf_text_config = m.hf_text_config.with("intermediate_size", Value(width)); };
+  };
+  const Edit narrow_output = [](Launch&, ModelFacts& m) { m.v_head_dim = 2; };
+  constexpr const char* kGroups = "--device xpu --tp-size 8 --attn-dp-size 4";
+  EXPECT_TRUE(told("QN002", "qwen3-8b-fp8", "--device xpu", wide(10944)));
+  EXPECT_FALSE(told("QN002", "qwen3-8b-fp8", "--device xpu", wide(10880)));
+  EXPECT_FALSE(told("QN002", "qwen3-8b-fp8", "--device xpu", narrow_output));
+  EXPECT_TRUE(told("QN002", "qwen3-8b-fp8", "--device xpu --tp-size 2", narrow_output));
+  EXPECT_TRUE(told("QN002", "qwen3-8b-fp8", kGroups, wide(10944)));
+  EXPECT_FALSE(told("QN002", "qwen3-8b-fp8", kGroups, wide(12288)));
+  EXPECT_TRUE(told("PL009", "qwen3-8b", kGroups, wide(12284)));
+  EXPECT_FALSE(told("PL009", "qwen3-8b", kGroups, wide(12288)));
+  EXPECT_TRUE(told("QN014", "qwen3-8b-awq", kGroups, wide(11776)));
+  EXPECT_FALSE(told("QN014", "qwen3-8b-awq", kGroups, wide(12288)));
+}
+
 // MiMo-V2's fused projections leave the check of FP8 blocks out; its other layers do not.
 TEST(RulesByHand, MiMoLeavesBlocksOfItsProjectionsUnchecked) {
   const auto told = [&](const char* name, std::int64_t keys, std::int64_t values) {

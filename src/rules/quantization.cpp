@@ -84,9 +84,8 @@ std::optional<Finding> dense_block(const LaunchFacts& f) {
     if (c.size <= 0 || (c.ranks == 1 && !c.merged)) continue;
     if (c.size % c.ranks == 0 && (c.size / c.ranks) % c.block == 0) continue;
     Finding finding{.message =
-                        fmt::format("the {} of {} elements over {} rank{} leaves {}, no multiple of the FP8 "
-                                    "block of {}",
-                                    c.layer, c.size, c.ranks, c.ranks == 1 ? "" : "s", c.size / c.ranks, c.block)};
+                        fmt::format("the {} of {} elements over {} leaves {}, no multiple of the FP8 block of {}",
+                                    c.layer, c.size, counted(c.ranks, "rank"), c.size / c.ranks, c.block)};
     // What is no whole number of blocks fits no split.
     if (c.size % c.block != 0) finding.remedies = {{.stored_as = "unquantized"}};
     // Upstream's tests serve DeepSeek-V2-Lite-Chat-FP8 on one card: a checkpoint with experts may hold the few dense
