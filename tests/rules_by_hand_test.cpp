@@ -2234,6 +2234,14 @@ TEST(RulesByHand, WhatModelsOfTransformersAskForIsToldOfConfigurationsWithoutIt)
       {"MC043", 15, true, by_transformers("Cohere2MoeForCausalLM", "cohere2_moe")},
       {"MC043", 14, false, by_transformers("Cohere2MoeForCausalLM", "cohere2_moe")},
       {"MC043", 23, true, by_transformers("Gemma3nForConditionalGeneration", "gemma3n")},
+      {"MC043", 22, true, both(by_transformers("ZayaForCausalLM", "zaya"), root("layer_types", Value()))},
+      {"MC043", 21, false, both(by_transformers("ZayaForCausalLM", "zaya"), root("layer_types", Value()))},
+      {"MC043", 22, true, by_transformers("Qwen3ASRForConditionalGeneration", "qwen3_asr")},
+      {"MC043", 21, false, by_transformers("Qwen3ASRForConditionalGeneration", "qwen3_asr")},
+      {"MC043", 22, true, by_transformers("Cosmos3EdgeForConditionalGeneration", "cosmos3_edge")},
+      {"MC043", 21, false, by_transformers("Cosmos3EdgeForConditionalGeneration", "cosmos3_edge")},
+      {"MC038", 22, true, by_transformers("VibeVoiceForConditionalGeneration", "vibevoice")},
+      {"MC038", 21, false, by_transformers("VibeVoiceForConditionalGeneration", "vibevoice")},
       {"MC043", 23, false,
        both(by_transformers("LongcatFlashForCausalLM", "longcat_flash"), root("num_layers", Value(28)))},
       {"MC044", 23, true, experts("gemma4_text", "num_experts", "top_k_experts")},
@@ -2286,6 +2294,12 @@ TEST(RulesByHand, WidthsOfDenseLayersAreCheckedWhateverAttentionDoes) {
     return [=](Launch&, ModelFacts& m) { m.hf_text_config = m.hf_text_config.with("intermediate_size", Value(width)); };
   };
   const Edit narrow_output = [](Launch&, ModelFacts& m) { m.v_head_dim = 2; };
+  // the down projection, which is joined with nothing, has blocks of its own and is whole on one rank
+  const Edit deep_blocks = [&](Launch& l, ModelFacts& m) {
+    wide(12416)(l, m);
+    quantisation(m, "fp8", {{"quant_method", "fp8"}, {"weight_block_size", Value::list({128, 256})}});
+  };
+  EXPECT_FALSE(told("QN002", "qwen3-8b-fp8", "--device xpu", deep_blocks));
   constexpr const char* kGroups = "--device xpu --tp-size 8 --attn-dp-size 4";
   EXPECT_TRUE(told("QN002", "qwen3-8b-fp8", "--device xpu", wide(10944)));
   EXPECT_FALSE(told("QN002", "qwen3-8b-fp8", "--device xpu", wide(10880)));
