@@ -177,6 +177,19 @@ TEST(Suggest, AContextBeyondTheModelNeedsNoMoreThanAShorterOne) {
   EXPECT_EQ(out["remedies"].size(), 1U) << out["remedies"].dump();
 }
 
+// Qwen3-8B on one B60 holds four requests of 8192 tokens in a larger share alone, and the most in the largest that has
+// no warning; on two the plain launch holds them, too.
+TEST(Suggest, TheMostTokensAreLookedForWhetherOrNotThePlainLaunchHoldsWhatIsAsked) {
+  const auto share_of_first = [](const char* goal, const char* cards) {
+    const auto out = suggested({"Qwen/Qwen3-8B", "--for", goal, "--concurrency", "4", "--context", "8192",
+                                "--device-profile", "b60", "--device-count", cards});
+    return out["suggestions"][0]["mem_fraction_static"].get<double>();
+  };
+  EXPECT_EQ(share_of_first("throughput", "1"), 0.9);
+  EXPECT_EQ(share_of_first("throughput", "2"), 0.9);
+  EXPECT_LT(share_of_first("memory", "1"), 0.9);
+}
+
 TEST(Suggest, ReplicasAreCountedTogetherAndPagesStayPerReplica) {
   const auto out = suggested({"Qwen/Qwen3-0.6B", "--for", "throughput", "--concurrency", "8", "--context", "4096",
                               "--device-profile", "b60", "--device-count", "4", "--most", "200"});

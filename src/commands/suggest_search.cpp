@@ -107,7 +107,7 @@ void search_rooms(Search& s, const Split& split, const Part& cache, const Part& 
   if (enough && !most) return;
   std::vector<Part> rooms = more_room(s, chunk);
   if (split.attention_dp > 1 && batch.words.empty()) rooms.insert(rooms.begin(), batches(s, split)[1]);
-  if (enough) std::ranges::reverse(rooms);
+  if (most) std::ranges::reverse(rooms);
   for (const Part& room : rooms) {
     const bool quiet = holds(room);
     if (most ? quiet : s.found.size() > before) return;
