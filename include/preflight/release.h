@@ -21,6 +21,9 @@ struct Release {
 
 constexpr Release v0_5(int patch, int post = 0) { return Release{0, 5, patch, post}; }
 
+// Ranges are from `since` to before `until` everywhere; this is the `until` of one that has not ended.
+inline constexpr Release kNoEnd = v0_5(9999);
+
 // "0.5.23", "v0.5.23" or "0.5.12.post1"; nothing else.
 std::optional<Release> parse_release(std::string_view text);
 // Ascending; the last is the default.

@@ -33,7 +33,7 @@ struct RuleExample {
   std::string_view device = "b60";  // name of a device profile (configs/devices), with xN for N of them
   std::string_view env = {};        // NAME=value
   Release since = v0_5(0);          // narrower than the rule where arguments differ between releases
-  Release until = v0_5(9999);       // exclusive
+  Release until = kNoEnd;           // exclusive
 };
 
 // One finding of a rule; what is not set comes from the rule's record.
@@ -53,8 +53,6 @@ using RuleCheck = std::optional<Finding> (*)(const rules::LaunchFacts&);
 // of the configuration (--fact) do not do.
 enum class RuleNeed { kNothing, kModel, kWholeModel, kKernelDate };
 
-inline constexpr Release kNotFixed = v0_5(9999);
-
 struct Rule {
   std::string_view id;                              // family and number, never reused: "PG003"
   std::array<std::string_view, 3> refs = {};        // ids of the public rule catalogue, e.g. "K-6"
@@ -68,7 +66,7 @@ struct Rule {
   std::string_view source;                          // SGLang file (or kernel file) it was read in
   std::string_view device = {};                     // the --device that it is about; empty: any
   Release since = v0_5(11);                         // first release where it holds
-  Release until = kNotFixed;                        // first release where it no longer holds
+  Release until = kNoEnd;                           // first release where it no longer holds
   RuleNeed need = RuleNeed::kModel;                 //
   bool doubtful = false;                            // a warning of it leaves no server, or none that answers rightly
   bool of_checkpoint = false;                       // it asks how a checkpoint is stored: the draft's own, too

@@ -111,7 +111,7 @@ struct GraphSetting {
   std::string_view name;
   bool decodes;  // both phases have it, or the prefill alone
   Release since = v0_5(0);
-  Release until = v0_5(9999);
+  Release until = kNoEnd;
 };
 
 constexpr GraphSetting kGraphSettings[] = {

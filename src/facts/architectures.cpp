@@ -7,13 +7,12 @@ namespace preflight::facts {
 namespace {
 
 constexpr Release kFirst = v0_5(11);
-constexpr Release kOpen = v0_5(9999);
 
 struct Row {
   std::string_view architecture;
   ArchTrait trait;
   Release since = kFirst;
-  Release until = kOpen;  // exclusive
+  Release until = kNoEnd;  // exclusive
 };
 
 constexpr Row kRows[] = {

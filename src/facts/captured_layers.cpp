@@ -6,7 +6,7 @@ namespace preflight::facts {
 namespace {
 
 constexpr Release kEver = v0_5(11);  // in every release that has the class
-constexpr Release kNever = v0_5(9999);
+constexpr Release kNever = kNoEnd;
 
 struct Row {
   std::string_view architecture;

@@ -11,7 +11,7 @@ namespace preflight::facts {
 
 enum class Taken { kHead, kTable };  // set_embed_and_head; set_embed, of EAGLE3
 
-// The first release in which the class does so no more: v0_5(0) where it never does, v0_5(9999) where no release is rid
+// The first release in which the class does so no more: v0_5(0) where it never does, kNoEnd where no release is rid
 // of it.
 Release calls_cuda_until(std::string_view architecture, Taken taken);
 

@@ -13,7 +13,7 @@ struct DraftRow {
   std::string_view draft;
   bool one_layer = false;  // num_nextn_predict_layers becomes 1
   Release since = kFirst;
-  Release until = v0_5(9999);  // exclusive
+  Release until = kNoEnd;  // exclusive
 };
 
 // In upstream's order; a renamed model matches no later row.

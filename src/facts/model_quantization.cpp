@@ -13,7 +13,6 @@ namespace preflight::facts {
 namespace {
 
 constexpr Release kFirst = v0_5(11);
-constexpr Release kOpen = v0_5(9999);
 constexpr std::string_view kVerify = "_verify_quantization";
 
 struct Method {
@@ -21,7 +20,7 @@ struct Method {
   bool optimized = false;  // no speed warning
   bool registered = true;  // in QUANTIZATION_METHODS on xpu
   Release since = kFirst;
-  Release until = kOpen;  // exclusive
+  Release until = kNoEnd;  // exclusive
 };
 
 constexpr Method kMethods[] = {

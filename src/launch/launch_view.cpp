@@ -17,7 +17,7 @@ namespace {
 struct Variable {
   std::string_view name;
   Release since = v0_5(0);
-  Release until = v0_5(9999);
+  Release until = kNoEnd;
 };
 constexpr std::array<Variable, 2> kVariables = {{
     {.name = "SGLANG_USE_SGL_XPU", .until = v0_5(19)},

@@ -292,8 +292,8 @@ KeptLayers kept_layers(const LaunchView& view) {
 // Classes that run in stages and do not say which: their stages make room for all layers.
 constexpr struct {
   std::string_view architecture;
-  Release first = v0_5(11);
-  Release last = v0_5(9999);
+  Release since = v0_5(11);
+  Release until = kNoEnd;
 } kUntold[] = {{"BailingMM2NativeForConditionalGeneration", v0_5(21)},
                {"BailingMMNativeForConditionalGeneration", v0_5(21)},
                {"BailingMoeV3VLForConditionalGeneration", v0_5(21)},
@@ -302,7 +302,7 @@ constexpr struct {
                {"Glm4vForConditionalGeneration"},
                {"Glm4vMoeForConditionalGeneration"},
                {"GlmOcrForConditionalGeneration"},
-               {"KimiLinearForCausalLM", v0_5(11), v0_5(16)},
+               {"KimiLinearForCausalLM", v0_5(11), v0_5(17)},
                {"LlavaForConditionalGeneration"},
                {"MiMoV2ASRForCausalLM", v0_5(14)},
                {"Mistral3ForConditionalGeneration", v0_5(23)},
@@ -313,7 +313,7 @@ constexpr struct {
 std::vector<Stage> told_stages(const LaunchView& view) {
   const ModelFacts& m = view.model();
   const bool untold = std::ranges::any_of(kUntold, [&](const auto& row) {
-    return m.has_architecture(row.architecture) && row.first <= view.release() && view.release() <= row.last;
+    return m.has_architecture(row.architecture) && row.since <= view.release() && view.release() < row.until;
   });
   if (untold) return {{0, counted_layers(m)}};
   std::vector<Stage> stages = stages_of(view);

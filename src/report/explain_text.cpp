@@ -70,7 +70,7 @@ std::string example_text(const RuleExample& e) {
   if (!e.env.empty()) out = fmt::format("{} {}", e.env, out);
   if (e.device != "b60") out += fmt::format(", on {}", e.device);
   if (e.since > v0_5(0)) out += fmt::format(" (from {})", e.since.text());
-  if (e.until < kNotFixed) out += fmt::format(" (before {})", e.until.text());
+  if (e.until < kNoEnd) out += fmt::format(" (before {})", e.until.text());
   return out;
 }
 

@@ -21,7 +21,7 @@ namespace {
 struct ForeignStep {
   std::string_view variable;
   std::string_view package;
-  Release until = kNotFixed;  // first release that leaves it out on XPU
+  Release until = kNoEnd;  // first release that leaves it out on XPU
 };
 constexpr std::array kSteps = {
     ForeignStep{"SGLANG_OPT_FP8_WO_A_GEMM", "deep_gemm"},

@@ -96,7 +96,7 @@ struct BareReader {
   std::string_view where;
   bool (*reads)(const LaunchFacts&);
   Release since = v0_5(11);
-  Release until = kNotFixed;
+  Release until = kNoEnd;
   bool (*takes)(const std::string&) = is_integer;
 };
 constexpr BareReader kBareReaders[] = {

@@ -91,7 +91,7 @@ struct Feature {
   std::string_view instead;  // "": nothing
   bool (*reached)(const LaunchFacts&) = always;
   Release since = v0_5(0);  // where a release before had the option, or the value, too
-  Release until = kNotFixed;
+  Release until = kNoEnd;
 };
 constexpr std::array kFeatures = {
     Feature{Field::startup_weight_load_mode, "overlap", "ValueError while the weights are loaded: for CUDA alone", ""},

@@ -77,9 +77,9 @@ constexpr Release kHelionUntil = v0_5(18);
 constexpr Release kTvmUntil = v0_5(19);
 constexpr std::array kForeignPackages = {
     ForeignPackage{"InklingForConditionalGeneration", kHelionUntil, "helion"},
-    ForeignPackage{"InklingForConditionalGeneration", kNotFixed, "nvidia-cutlass-dsl"},
+    ForeignPackage{"InklingForConditionalGeneration", kNoEnd, "nvidia-cutlass-dsl"},
     ForeignPackage{"InklingForConditionalGenerationMTP", kHelionUntil, "helion"},
-    ForeignPackage{"InklingForConditionalGenerationMTP", kNotFixed, "nvidia-cutlass-dsl"},
+    ForeignPackage{"InklingForConditionalGenerationMTP", kNoEnd, "nvidia-cutlass-dsl"},
     ForeignPackage{"MiniMaxM2ForCausalLM", kTvmUntil, "apache-tvm-ffi"},
     ForeignPackage{"MiniMaxM3SparseForCausalLM", kTvmUntil, "apache-tvm-ffi"},
     ForeignPackage{"MiniMaxM3SparseForConditionalGeneration", kTvmUntil, "apache-tvm-ffi"}};
@@ -166,14 +166,14 @@ bool hears(const LaunchFacts& f) {
 // Classes whose constructor or load_weights asks torch for a CUDA device or stream.
 struct CudaClass {
   std::string_view name;
-  Release until = kNotFixed;  // its beginning is that of the class
+  Release until = kNoEnd;  // its beginning is that of the class
   bool (*reached)(const LaunchFacts&) = always;
 };
 constexpr std::array kCudaClasses = {CudaClass{"DbrxForCausalLM"},
                                      CudaClass{"KimiK3ForConditionalGeneration"},
                                      CudaClass{"MiMoV2ASRForCausalLM"},
-                                     CudaClass{"MiMoV2ForCausalLM", kNotFixed, hears},
-                                     CudaClass{"MiMoV2FlashForCausalLM", kNotFixed, hears},
+                                     CudaClass{"MiMoV2ForCausalLM", kNoEnd, hears},
+                                     CudaClass{"MiMoV2FlashForCausalLM", kNoEnd, hears},
                                      CudaClass{"MuseSparkForConditionalGeneration"},
                                      CudaClass{"Grok1ForCausalLM", v0_5(19)},
                                      CudaClass{"Grok1ModelForCausalLM", v0_5(19)},
@@ -190,7 +190,7 @@ std::optional<Finding> class_for_cuda(const LaunchFacts& f) {
   const auto row = std::ranges::find(kCudaClasses, serving_class(f), &CudaClass::name);
   if (row == kCudaClasses.end() || f.release() >= row->until || !row->reached(f)) return std::nullopt;
   Finding finding{.message = fmt::format("{} is built on CUDA devices alone", row->name)};
-  if (row->until != kNotFixed) finding.remedies = {with_release(row->until.text())};
+  if (row->until != kNoEnd) finding.remedies = {with_release(row->until.text())};
   return finding;
 }
 
@@ -228,7 +228,7 @@ std::optional<Finding> draft_calls_cuda(const LaunchFacts& f) {
   if (f.release() >= until) return std::nullopt;
   Finding finding{.message = fmt::format("{} waits for a CUDA device when it is given the target's {}", name,
                                          algorithm == "EAGLE3" ? "embedding table" : "output head")};
-  if (until != kNotFixed) finding.remedies = {with_release(until.text())};
+  if (until != kNoEnd) finding.remedies = {with_release(until.text())};
   finding.remedies.push_back(to_drop("--speculative-algorithm"));
   return finding;
 }

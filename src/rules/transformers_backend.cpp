@@ -31,7 +31,7 @@ constexpr Release kTransformers519 = v0_5(22);
 struct Row {
   std::string_view name;
   Release since = v0_5(11);
-  Release until = kNotFixed;
+  Release until = kNoEnd;
 };
 template <std::size_t N>
 bool holds(const std::array<Row, N>& rows, std::string_view name, Release release) {

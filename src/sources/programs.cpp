@@ -302,24 +302,23 @@ std::vector<ShellWord> without_own_options(const std::vector<ShellWord>& words, 
 std::string missing_module(std::string_view module, Release release) {
   struct Known {
     std::string_view module;
-    Release first;
-    Release last;
+    Release since;
+    Release until;
     std::string_view other;
   };
-  const auto newest = supported_releases().back();
   const Known known[] = {{"sglang.bench_latency", v0_5(0), v0_5(0),
                           "sglang.bench_one_batch, or from 0.5.15 on sglang.benchmark.one_batch"},
-                         {"sglang.bench_one_batch", v0_5(0), v0_5(20), "sglang.benchmark.one_batch"},
-                         {"sglang.bench_offline_throughput", v0_5(0), v0_5(20), "sglang.benchmark.offline_throughput"},
-                         {"sglang.benchmark.one_batch", v0_5(15), newest, "sglang.bench_one_batch"},
-                         {"sglang.benchmark.offline_throughput", v0_5(15), newest, "sglang.bench_offline_throughput"},
-                         {"sglang.benchmark.one_batch_server", v0_5(14), newest, "sglang.bench_one_batch_server"}};
+                         {"sglang.bench_one_batch", v0_5(0), v0_5(21), "sglang.benchmark.one_batch"},
+                         {"sglang.bench_offline_throughput", v0_5(0), v0_5(21), "sglang.benchmark.offline_throughput"},
+                         {"sglang.benchmark.one_batch", v0_5(15), kNoEnd, "sglang.bench_one_batch"},
+                         {"sglang.benchmark.offline_throughput", v0_5(15), kNoEnd, "sglang.bench_offline_throughput"},
+                         {"sglang.benchmark.one_batch_server", v0_5(14), kNoEnd, "sglang.bench_one_batch_server"}};
   const auto* const one = std::ranges::find(known, module, &Known::module);
   if (is_no_benchmark(module))
     return fmt::format(
         "SGLang {} has no module {} (No module named …): no release of SGLang known here has this module",
         release.text(), module);
-  if (one == std::end(known) || (one->first <= release && release <= one->last)) return {};
+  if (one == std::end(known) || (one->since <= release && release < one->until)) return {};
   return fmt::format("SGLang {} has no module {} (No module named …): run {}", release.text(), module, one->other);
 }
 

@@ -7,7 +7,7 @@ namespace preflight::resolve {
 namespace {
 
 constexpr Release kNever = v0_5(0);
-constexpr Release kAlways = v0_5(9999);
+constexpr Release kAlways = kNoEnd;
 
 constexpr Handler kHandlers[] = {
     {.name = "adjust_mem_fraction_for_vlm", .underscored_until = kNever},

@@ -160,7 +160,7 @@ struct PipelineStep {
   std::string_view name;  // upstream's function
   Step run;
   Release since = v0_5(0);
-  Release until = v0_5(9999);  // exclusive, as everywhere
+  Release until = kNoEnd;  // exclusive, as everywhere
   std::string_view note = {};
 };
 
