@@ -1004,5 +1004,26 @@ TEST(CheckPaths, AFixKeepsOptionsThatWereCutOff) {
   EXPECT_EQ(read_file(path), "# two cards\n" + kServe + "\\\n  --tp 2 \\\n  --page-size 64\n");
 }
 
+// make does nothing for a goal that lies there already, and nothing at all where it finds no way to what one asks for.
+TEST(Launches, AGoalOfAMakefileRunsWhereMakeComesToIt) {
+  const TemporaryDirectory dir;
+  const auto told = [&](const std::string& makefile) { return run_tool({"launches", dir.file("Makefile", makefile)}); };
+  const std::string recipe = "\n\t" + kServe + "\n";
+  const std::string in_vain = ", where make finds what line 1 asks for\n";
+  const std::string in_time = ", unless the goal of line 1 is up to date\n";
+  EXPECT_THAT(told("serve: missing" + recipe).out, HasSubstr(in_vain));
+  EXPECT_THAT(told("serve: made" + recipe + "made: missing\n").out, HasSubstr("where make finds what line 3 asks for"));
+  dir.file("missing.c", "");  // of which make's own rules make it
+  EXPECT_THAT(told("serve: missing" + recipe).out, Not(HasSubstr(", where")));
+  EXPECT_THAT(told("serve:" + recipe).out, Not(HasSubstr(", unless")));
+  dir.file("serve", "");
+  EXPECT_EQ(told("serve:" + recipe).status, 2);
+  EXPECT_EQ(told("serve: | Makefile" + recipe).status, 2);
+  EXPECT_THAT(told("serve: Makefile" + recipe).out, HasSubstr(in_time));
+  for (const char* const always : {"serve::", ".PHONY: serve\nserve:", "FORCE:\nserve: FORCE"})
+    EXPECT_THAT(told(always + recipe).out, AllOf(HasSubstr("(serve)\n"), Not(HasSubstr(", unless")))) << always;
+  EXPECT_THAT(told("serve: missing.c" + recipe).out, HasSubstr(in_time));
+}
+
 }  // namespace
 }  // namespace preflight::testing

@@ -63,7 +63,7 @@ constexpr auto kUsual = std::to_array<std::string_view>(
      "line", "loop", "turn", "where", "what", "stands", "front", "fails", "unless", "script", "ends", "another",
      "program", "takes", "place", "function", "returns", "holds", "leader", "behind", "router", "once", "each",
      "worker", "dynamo", "left", "cell", "which", "understood", "notebook", "started", "rules", "only", "except",
-     "replicas", "profiles", "pattern", "nothing", "runs", "asked",
+     "replicas", "profiles", "pattern", "nothing", "runs", "asked", "goal", "finds", "asks",
      // of the sentences that ask for what another tool makes
      "kustomize", "helm", "build", "config", "console", "plan", "recipe", "step",
      // of what asks for an address, the nodes of a job, the memory of a card

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "src/base/glob_files.h"
 #include "src/base/limits.h"
 #include "src/sources/readers/make_values.h"
 #include "src/sources/readers/readers.h"
@@ -43,8 +44,11 @@ struct Rule {
   std::vector<std::string> targets;
   std::string target_pattern;  // of a static pattern rule
   std::vector<std::string> prerequisites;
+  std::size_t newer = 0;  // so many of them are looked at for their age; behind "|" they only come first
   std::vector<RecipeLine> recipe;
-  bool adds = false;  // "::", or in a branch that nobody knows: beside other recipes of the target
+  std::size_t at = 0;
+  bool twice = false;  // "::"
+  bool adds = false;   // "::", or in a branch that nobody knows: beside other recipes of the target
   bool conditional = false;
 };
 
@@ -470,7 +474,11 @@ class Makefile {
       return;
     }
     if (special(names)) return;
-    Rule made{.targets = std::move(names), .adds = twice || conditional(), .conditional = conditional()};
+    Rule made{.targets = std::move(names),
+              .at = place_of(line),
+              .twice = twice,
+              .adds = twice || conditional(),
+              .conditional = conditional()};
     const std::size_t semicolon = find_outside(rest.text, 0, [&](std::size_t i) { return rest.text[i] == ';'; });
     if (semicolon < rest.text.size()) made.recipe.push_back({tail(rest, semicolon + 1), conditional(), place_of(line)});
     std::string wanted = values_.expand(slice(rest, 0, semicolon)).text;
@@ -479,6 +487,8 @@ class Makefile {
       if (pattern.size() == 1) made.target_pattern = pattern.front();
       wanted = wanted.substr(second + 1);
     }
+    const std::string before = wanted.substr(0, wanted.find('|'));
+    made.newer = make_words(before).size();
     std::ranges::replace(wanted, '|', ' ');
     made.prerequisites = make_words(wanted);
     if (made.targets == std::vector<std::string>{".PHONY"})
@@ -581,15 +591,102 @@ class Makefile {
     const std::size_t before = values_.depth();
     values_.enter();
     const std::set<std::string> exports = set_variables(target);
+    const std::string outer = ends_;
+    bool up_to_date = false;
+    for (const std::string& only : {where_out_of_date(target, with_recipe, up_to_date), where_found(target, stem)}) {
+      if (!only.empty()) ends_ += (ends_.empty() ? "" : "; ") + only;
+    }
     Result<bool> done = true;
     for (const Rule* const rule : with_recipe) {
+      if (up_to_date) break;
       set_automatic(*rule, target, stem);
       if (done) done = recipe(*rule, exports, depth);
     }
+    ends_ = outer;
     while (values_.depth() > before) values_.leave();
     if (done && work_ > limits::kMakeWork)
       return failure("the Makefile has more rules and variables than are followed");
     return done;
+  }
+
+  [[nodiscard]] bool lies_here(const std::string& name) const {
+    std::error_code error;
+    return !folder_.empty() && fs::exists(fs::path(folder_) / name, error);
+  }
+
+  // Whether make makes it whenever it is asked for: it is no file, or none that lies here.
+  [[nodiscard]] bool is_always_made(const std::string& name) const {
+    return phony_.contains(name) || (by_target_.contains(name) && !lies_here(name));
+  }
+
+  // A goal that lies beside the Makefile is made again only for what is newer: when that is, where times decide it.
+  std::string where_out_of_date(const std::string& target, const std::vector<const Rule*>& rules, bool& up_to_date) {
+    if (phony_.contains(target) || !is_plain(target) || !lies_here(target)) return {};
+    std::vector<const Rule*> asking = rules;
+    if (const auto own = by_target_.find(target); own != by_target_.end())
+      asking.insert(asking.end(), own->second.begin(), own->second.end());
+    bool asks = false;
+    for (const Rule* const rule : asking) {
+      if (!followed(rule->prerequisites.size())) return {};
+      const auto end = rule->prerequisites.begin() + static_cast<std::ptrdiff_t>(rule->newer);
+      if (rule->twice && rule->newer == 0) return {};
+      if (std::any_of(rule->prerequisites.begin(), end, [&](const auto& one) { return is_always_made(one); }))
+        return {};
+      asks = asks || rule->newer > 0;
+    }
+    up_to_date = !asks && std::ranges::none_of(phony_, [](const std::string& one) { return !is_plain(one); });
+    return fmt::format("unless the goal of line {} is up to date", line_of(*asking.front()));
+  }
+
+  // A name that stands for itself alone.
+  static bool is_plain(const std::string& name) {
+    return !name.empty() && name.find_first_of("%*?[~$") == std::string::npos && name.find(kHole) == std::string::npos;
+  }
+
+  [[nodiscard]] std::size_t line_of(const Rule& rule) const { return finder_.place(rule.at).line; }
+
+  // make refuses a goal where it finds no way to what that asks for first.
+  std::string where_found(const std::string& target, const std::string& stem) {
+    const Rule* const asking = asks_in_vain(target, stem, 0);
+    return asking == nullptr ? "" : fmt::format("where make finds what line {} asks for", line_of(*asking));
+  }
+
+  // The rule that asks for what no rule makes and what does not lie here; none where all is found.
+  const Rule* asks_in_vain(const std::string& target, const std::string& stem, int depth) {
+    const auto [known, first] = in_vain_.try_emplace(target, nullptr);
+    const auto own = by_target_.find(target);
+    if (!first || own == by_target_.end() || depth > limits::kMakeCalls) return known->second;
+    for (const Rule* const rule : own->second) {
+      if (!followed(rule->prerequisites.size())) return nullptr;
+      for (const std::string& name : wanted_by(*rule, stem)) {
+        const Rule* const below = nothing_makes(name) ? rule : asks_in_vain(name, "", depth + 1);
+        if (below != nullptr) return in_vain_[target] = below;
+      }
+    }
+    return nullptr;
+  }
+
+  // make's own rules make a file of one that has its name and an ending.
+  bool nothing_makes(const std::string& name) {
+    const bool elsewhere = source_.text.find("vpath") != std::string::npos || values_.find("VPATH") != nullptr;
+    if (!is_plain(name) || elsewhere || phony_.contains(name) || by_target_.contains(name) || lies_here(name))
+      return false;
+    if (by_target_.contains(".DEFAULT") || !followed(patterns_.size())) return false;
+    for (const Rule* const rule : patterns_) {
+      if (std::ranges::any_of(rule->targets, [&](const std::string& t) { return fits_pattern(t, name); })) return false;
+    }
+    if (folder_.empty()) return true;
+    std::size_t left = limits::kGlobEntries;
+    return glob_files((fs::path(folder_) / name).replace_extension().string() + ".*", left).empty();
+  }
+
+  static std::vector<std::string> wanted_by(const Rule& rule, const std::string& stem) {
+    std::vector<std::string> out = rule.prerequisites;
+    for (std::string& name : out) {
+      if (const auto percent = name.find('%'); percent != std::string::npos && !stem.empty())
+        name.replace(percent, 1, stem);
+    }
+    return out;
   }
 
   // The last one of a target counts, if none adds; a pattern's where it has none of its own.
@@ -642,16 +739,19 @@ class Makefile {
   }
 
   void set_automatic(const Rule& rule, const std::string& target, const std::string& stem) {
-    std::vector<std::string> wanted = rule.prerequisites;
+    std::vector<std::string> wanted;
+    std::vector<std::string> first;  // of those that only come first
+    const auto take = [&](const Rule& one) {
+      const std::vector<std::string> all = wanted_by(one, stem);
+      const auto end = all.begin() + static_cast<std::ptrdiff_t>(one.newer);
+      wanted.insert(wanted.end(), all.begin(), end);
+      first.insert(first.end(), end, all.end());
+    };
+    take(rule);
     if (const auto others = by_target_.find(target); others != by_target_.end()) {
       for (const Rule* const other : others->second) {
-        if (other != &rule && other->recipe.empty())
-          wanted.insert(wanted.end(), other->prerequisites.begin(), other->prerequisites.end());
+        if (other != &rule && other->recipe.empty()) take(*other);
       }
-    }
-    for (std::string& name : wanted) {
-      if (const auto percent = name.find('%'); percent != std::string::npos && !stem.empty())
-        name.replace(percent, 1, stem);
     }
     std::vector<std::string> once;
     std::set<std::string> seen;
@@ -672,6 +772,7 @@ class Makefile {
     set("<", wanted.empty() ? "" : wanted.front());
     set("^", fmt::format("{}", fmt::join(once, " ")));
     set("+", fmt::format("{}", fmt::join(wanted, " ")));
+    set("|", fmt::format("{}", fmt::join(first, " ")));
   }
 
   Values environment(const std::set<std::string>& more) {
@@ -963,9 +1064,10 @@ class Makefile {
   bool exports_all_ = false;
   bool one_shell_ = false;
   bool posix_ = false;
-  bool ignores_ = false;                            // .IGNORE
-  std::map<std::string, bool> failing_;             // goals, and whether they are known to fail
-  std::map<std::string, std::string> guards_ = {};  // goals, and what may end make on the way to them
+  bool ignores_ = false;                             // .IGNORE
+  std::map<std::string, const Rule*> in_vain_ = {};  // goals, and the rule that asks for what nothing makes
+  std::map<std::string, bool> failing_;              // goals, and whether they are known to fail
+  std::map<std::string, std::string> guards_ = {};   // goals, and what may end make on the way to them
   char prefix_ = '\t';
 };
 
