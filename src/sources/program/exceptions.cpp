@@ -218,7 +218,7 @@ void Follower::catch_unsure(const Stmt& one, std::vector<StatePtr>& ends, Flow& 
     std::move(flow.left.begin(), flow.left.end(), std::back_inserter(out.left));
     if (flow.on) ends.push_back(take());
     turn_to(base);
-    base->other.clear();
+    renew(base);
   }
   drop(base);
 }

@@ -44,11 +44,13 @@ class Follower {
   // --- states (states.cpp) ---
   // Another state of the program: what differs in it from the one that is followed now.
   struct State {
-    std::map<Object*, Content> other = {};
+    std::map<Object*, std::shared_ptr<Content>> other = {};  // states may share what they hold
+    std::size_t born = 0;                                    // when it was taken, as changes are counted
   };
   using StatePtr = std::shared_ptr<State>;
   StatePtr take();
   void drop(const StatePtr& state);
+  void renew(const StatePtr& state);
   void touch(Object* object);
   void turn_to(const StatePtr& state);
   bool merge(const StatePtr& state, const std::string& why, std::size_t at);
@@ -531,7 +533,7 @@ class Follower {
   const Program& program_;
   std::string doubt_;
   std::vector<std::unique_ptr<Object>> objects_;
-  std::vector<State*> alive_;
+  std::vector<State*> alive_;  // the oldest first
   std::vector<StatePtr> held_;
   Object* globals_ = nullptr;
   Object* locals_ = nullptr;

@@ -1,5 +1,8 @@
 // States of a program beside the one that is followed: each holds what differs from it. Tested by tests/traps_test.cpp.
 #include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -17,6 +20,7 @@ std::size_t size_of(const Content& content) {
 Follower::StatePtr Follower::take() {
   auto out = std::make_shared<State>();
   spend_bytes(sizeof(State) + alive_.size());
+  out->born = changes_;
   alive_.push_back(out.get());
   held_.push_back(out);
   return out;
@@ -28,14 +32,26 @@ void Follower::drop(const StatePtr& state) {
   std::erase(held_, state);
 }
 
-// To be called before an object changes.
+// The state that is followed, once more: nothing differs from it.
+void Follower::renew(const StatePtr& state) {
+  state->other.clear();
+  state->born = changes_;
+  std::erase(alive_, state.get());
+  alive_.push_back(state.get());
+}
+
+// To be called before an object changes. States stand in the order in which they were taken: those that were there
+// when it changed last hold it as it was then, and all others hold it as it is.
 void Follower::touch(Object* object) {
-  object->changed = ++changes_;
-  for (State* state : alive_) {
+  const std::size_t last = std::exchange(object->changed, ++changes_);
+  std::shared_ptr<Content> kept;
+  for (auto state = alive_.rbegin(); state != alive_.rend() && (*state)->born >= last; ++state) {
     spend(1);
-    if (state->other.contains(object)) continue;
-    spend(size_of(object->now));
-    state->other.emplace(object, object->now);
+    if (!kept) {
+      spend(size_of(object->now));
+      kept = std::make_shared<Content>(object->now);
+    }
+    (*state)->other.emplace(object, kept);
   }
 }
 
@@ -44,7 +60,11 @@ void Follower::turn_to(const StatePtr& state) {
   for (const auto& [object, content] : state->other) changed.push_back(object);
   for (Object* object : changed) {
     touch(object);
-    std::swap(object->now, state->other.at(object));
+    std::shared_ptr<Content>& there = state->other.at(object);
+    const bool shared = there.use_count() > 1;
+    if (shared) spend(size_of(*there));
+    Content then = shared ? *there : std::move(*there);
+    there = std::make_shared<Content>(std::exchange(object->now, std::move(then)));
   }
 }
 
@@ -215,7 +235,7 @@ bool Follower::merge(const StatePtr& state, const std::string& why, std::size_t 
   for (auto& [object, content] : state->other) {
     touch(object);
     bool differs = false;
-    Content out = merged(content, object->now, why, at, differs);
+    Content out = merged(*content, object->now, why, at, differs);
     if (differs) object->now = std::move(out);
     changed = changed || differs;
   }
