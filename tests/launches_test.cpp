@@ -1025,5 +1025,29 @@ TEST(Launches, AGoalOfAMakefileRunsWhereMakeComesToIt) {
   EXPECT_THAT(told("serve: missing.c" + recipe).out, HasSubstr(in_time));
 }
 
+TEST(Launches, AMakefileKnowsWhereItStands) {
+  const TemporaryDirectory dir;
+  dir.file("models.mk", "X = 1\n");
+  const std::string path = dir.file("Makefile",
+                                    "ROOT := $(dir $(abspath $(lastword $(MAKEFILE_LIST))))\n"
+                                    "include models.mk\n"
+                                    "LAST := $(lastword $(MAKEFILE_LIST))\n"
+                                    "serve:\n\t" +
+                                        kServe +
+                                        "--download-dir $(CURDIR)/a $(ROOT)b $(shell pwd)/c $(PWD)/d "
+                                        "$(realpath models.mk) $(abspath e/../f/ /g//h/) $(LAST)\n");
+  const std::string here = dir.path() + "/";
+  const Json all = Json::parse(run_tool({"launches", path, "--format", "json"}).out);
+  std::vector<std::string> words = all[0]["argv"];
+  words.erase(words.begin(), words.begin() + 3);
+  EXPECT_THAT(words, ::testing::ElementsAre(here + "a", here + "b", here + "c", here + "d", here + "models.mk",
+                                            here + "f", "/g/h", "models.mk"));
+  EXPECT_EQ(all[0]["unknown"], Json::array());
+  EXPECT_THAT(all[0]["defaults"].dump(), AllOf(HasSubstr(R"("CURDIR")"), HasSubstr(R"("$PWD")")));
+  const std::string pasted = "serve:\n\t" + kServe + "--download-dir $(CURDIR)/a $(realpath b)\n";
+  const Json unknown = Json::parse(run_tool({"launches", "-", "--format", "json"}, pasted).out);
+  EXPECT_EQ(unknown[0]["unknown"].size(), 2U) << unknown.dump();
+}
+
 }  // namespace
 }  // namespace preflight::testing

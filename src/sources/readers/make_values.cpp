@@ -192,7 +192,7 @@ struct LazyFunction {
 
 constexpr std::size_t kAny = 1000;
 
-// Of those that look at the world outside (shell, realpath, …) only wildcard sees what lies beside the Makefile.
+// Of those that look at the world outside (shell, file, …) some see what lies beside the Makefile.
 constexpr auto kLazyFunctions = std::to_array<LazyFunction>(
     {{"if", 3},     {"or", kAny},   {"and", kAny}, {"foreach", 3}, {"call", kAny},  {"value", 1},    {"eval", 1},
      {"info", 1},   {"warning", 1}, {"error", 1},  {"shell", 1},   {"wildcard", 1}, {"realpath", 1}, {"abspath", 1},
@@ -379,6 +379,7 @@ ShellText MakeValues::value(const std::string& name, std::size_t at) {
     return plain(given->second, at);
   if (found == nullptr) {
     if (const auto known = built_in(name)) return plain(*known, at);
+    if (auto own = own_place(name, at)) return *own;
     const bool automatic = name.find_first_of("@%<?^+|*") != std::string::npos;
     if (!unread_.empty() && !automatic) return unread(name, at);
     if (asks_ && is_shell_name(name) && is_unset(name)) {
@@ -520,6 +521,40 @@ void MakeValues::take_missing(const std::string& path, std::size_t at) {
   add_defaults(taken_, taken_default(path, std::nullopt, at, TakenWhy::kMissing));
 }
 
+// What make is taken to be started beside the Makefile for, which is told by this name.
+ShellText MakeValues::placed(const std::string& name, const std::string& text, std::size_t at) {
+  ShellText out = plain(text, at);
+  add_defaults(taken_, taken_default(name, folder_, at, TakenWhy::kPlace));
+  return out;
+}
+
+// Names of where make runs and of what it reads.
+std::optional<ShellText> MakeValues::own_place(const std::string& name, std::size_t at) {
+  if (folder_.empty()) return std::nullopt;
+  if (name == "CURDIR") return placed(name, folder_, at);
+  if (name == "PWD") return placed("$PWD", folder_, at);
+  if (name == "MAKEFILE_LIST" && unread_.empty()) return plain(" " + makefiles_, at);
+  return std::nullopt;
+}
+
+// $(abspath PATH…), $(realpath PATH…): the latter of files that lie beside the Makefile.
+std::optional<ShellText> MakeValues::whole_paths(const ShellText& words, bool real, std::size_t at) {
+  if (folder_.empty() || !words.unknowns.empty()) return std::nullopt;
+  namespace fs = std::filesystem;
+  Words out;
+  bool beside = false;
+  for (const std::string& word : make_words(words.text)) {
+    std::string path = (fs::path(folder_) / word).lexically_normal().string();
+    if (path.size() > 1 && path.back() == '/') path.pop_back();
+    beside = beside || word.front() != '/';
+    std::error_code error;
+    if (real && path != folder_ && !path.starts_with(folder_ + "/")) return std::nullopt;
+    out.push_back(real ? fs::canonical(path, error).string() : path);
+    if (error) return std::nullopt;
+  }
+  return beside ? placed("CURDIR", joined(out), at) : plain(joined(out), at);
+}
+
 // $(wildcard PATTERN…): what lies beside the Makefile.
 std::optional<ShellText> MakeValues::files(const ShellText& patterns, std::size_t at) {
   if (folder_.empty() || !patterns.unknowns.empty()) return std::nullopt;
@@ -579,8 +614,9 @@ ShellText MakeValues::choice(std::string_view name, const std::vector<ShellText>
 }
 
 // What a command prints, where it is known without running it: line ends inside are blanks.
-std::optional<ShellText> MakeValues::printed(const ShellText& command, std::size_t at) const {
+std::optional<ShellText> MakeValues::printed(const ShellText& command, std::size_t at) {
   if (!command.unknowns.empty()) return std::nullopt;
+  if (trimmed(command.text) == "pwd") return own_place("CURDIR", at);
   const std::string text = fmt::format("show \"$({})\"", command.text);
   const auto script = parse_shell(plain(text, at), pasted_, given_);
   const bool one = script && script->commands.size() == 1 && script->commands[0].words.size() == 2;
@@ -607,6 +643,9 @@ ShellText MakeValues::lazy(std::string_view name, const std::vector<ShellText>& 
   if ((name == "if" && arguments.size() >= 2) || name == "or" || name == "and") return choice(name, arguments);
   if (name == "wildcard") {
     if (auto text = files(expand(arguments.front()), at)) return *text;
+  }
+  if (name == "abspath" || name == "realpath") {
+    if (auto text = whole_paths(expand(arguments.front()), name == "realpath", at)) return *text;
   }
   if (name == "shell") {
     if (auto text = printed(expand(arguments.front()), at)) return *text;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
@@ -25,10 +26,14 @@ using MakeScope = std::map<std::string, MakeVariable>;
 class MakeValues {
  public:
   // `evaluate` is handed what $(eval …) adds to the Makefile, which is `pasted`.
-  // `folder` is that of the Makefile, "" where it is no file.
-  MakeValues(std::string_view pasted, const Variables& given, std::string folder,
+  // `file` is the Makefile from the root, "" where it is no file.
+  MakeValues(std::string_view pasted, const Variables& given, const std::string& file,
              std::function<void(const ShellText&)> evaluate)
-      : pasted_(pasted), given_(given), folder_(std::move(folder)), evaluate_(std::move(evaluate)) {}
+      : pasted_(pasted),
+        given_(given),
+        folder_(std::filesystem::path(file).parent_path().string()),
+        makefiles_(std::filesystem::path(file).filename().string()),
+        evaluate_(std::move(evaluate)) {}
 
   // What is not known stands as a hole, with how to give it; what was taken for names that nothing sets goes with it.
   [[nodiscard]] ShellText expand(const ShellText& text);
@@ -54,12 +59,18 @@ class MakeValues {
   // What was set before a file that nobody reads may be set otherwise there, and what is not set may be set.
   void doubt(const std::string& why);
 
+  // A Makefile that is included.
+  void reads_too(const std::string& file) { makefiles_ += " " + file; }
+
   // A file that is not there.
   void take_missing(const std::string& path, std::size_t at);
 
  private:
   [[nodiscard]] std::optional<std::string> unset_name(const ShellText& text) const;
   std::optional<ShellText> files(const ShellText& patterns, std::size_t at);
+  ShellText placed(const std::string& name, const std::string& text, std::size_t at);
+  std::optional<ShellText> own_place(const std::string& name, std::size_t at);
+  std::optional<ShellText> whole_paths(const ShellText& words, bool real, std::size_t at);
   ShellText expanded(const ShellText& text);
   [[nodiscard]] ShellText unread(const std::string& name, std::size_t at) const;
   void take(const std::string& name, const std::optional<ShellText>& value, std::size_t at);
@@ -73,11 +84,12 @@ class MakeValues {
   ShellText condition(const ShellText& argument);
   ShellText first_of(const std::vector<ShellText>& arguments);
   ShellText choice(std::string_view name, const std::vector<ShellText>& arguments);
-  std::optional<ShellText> printed(const ShellText& command, std::size_t at) const;
+  std::optional<ShellText> printed(const ShellText& command, std::size_t at);
 
   std::string_view pasted_;
   const Variables& given_;
   std::string folder_;
+  std::string makefiles_;  // those that are read, as make names them
   std::function<void(const ShellText&)> evaluate_;
   std::vector<MakeScope> scopes_ = std::vector<MakeScope>(1);
   std::string unread_ = {};   // why a name that nothing here sets may be set

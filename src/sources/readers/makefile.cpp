@@ -196,7 +196,7 @@ class Makefile {
         source_(source),
         finder_(finder),
         folder_(fs::path(place_of_file(source.name)).parent_path().string()),
-        values_(source.text, source.given, folder_, [this](const ShellText& text) { read(text); }) {}
+        values_(source.text, source.given, place_of_file(source.name), [this](const ShellText& text) { read(text); }) {}
 
   Result<bool> run() {
     read(without_carriage_returns(piece(source_.text, 0, source_.text.size())));
@@ -274,6 +274,7 @@ class Makefile {
       if (absent && !optional) ends_ = fmt::format("unless make ends at line {}", finder_.place(at).line);
       if (!text && !missing) return doubt();
       if (missing) add_defaults(decided_, taken_default(path, std::nullopt, at, TakenWhy::kMissing));
+      if (text) values_.reads_too(name);
       if (text) read(without_carriage_returns({*text, std::vector<std::size_t>(text->size(), at), {}}));
     }
   }
