@@ -1111,52 +1111,69 @@ Status ShellEvaluator::run_math(const ShellText& expression, std::size_t at) {
   return Status::kUnknown;
 }
 
+// One of the three parts of for ((first; condition; step)); an empty one is true.
+std::optional<std::int64_t> ShellEvaluator::part_of_loop(const MathLoop& loop, std::size_t from, std::size_t to) {
+  std::string why;
+  const ShellText text = slice_placed(loop.open + 2 + from, loop.open + 2 + to);
+  if (text.text.find_first_not_of(" \t\n") == std::string::npos) return 1;
+  return computed(text, why);
+}
+
+// Once without a word, to see how many turns it takes; none where that is not known. It leaves nothing behind.
+std::optional<std::size_t> ShellEvaluator::turns_of(const MathLoop& loop) {
+  const ShellState before = state_;
+  const auto outer_input = input_;
+  Printed nothing;
+  nothing.undecided = undecided_;
+  Printed* const outer_printing = printing_ != nullptr ? std::exchange(printing_, &nothing) : printing_;
+  ++muted_;
+  loops_.push_back({undecided_, false});
+  std::size_t turns = 0;
+  bool known = part_of_loop(loop, 0, loop.first).has_value();
+  while (known && !state_.ended && !error_) {
+    const auto goes_on = part_of_loop(loop, loop.first + 1, loop.second);
+    known = goes_on && turns <= limits::kShellTurns;
+    if (!known || *goes_on == 0) break;
+    ++turns;
+    run_node(*loop.node.children.front());
+    if (ends_loop() || loops_.back().unclear) break;
+    known = part_of_loop(loop, loop.second + 1, loop.node.name.size()).has_value();
+  }
+  known = known && !loops_.back().unclear && !error_;
+  loops_.pop_back();
+  --muted_;
+  printing_ = outer_printing;
+  state_ = before;
+  input_ = outer_input;
+  return known ? std::optional(turns) : std::nullopt;
+}
+
 // for ((first; condition; step)): followed while all of it is known, for as many turns as a loop over words.
 Status ShellEvaluator::run_math_loop(const Node& node) {
   const auto first = node.name.find(';');
   const auto second = first == std::string::npos ? first : node.name.find(';', first + 1);
-  const std::string_view script = text_.script->text;
-  const auto open = script.find("((", node.begin);
-  const bool reads = second != std::string::npos && open != std::string_view::npos &&
-                     !leaves_early(script.substr(node.begin, node.end - node.begin));
-  const auto part = [&](std::size_t from, std::size_t to, std::int64_t when_empty) -> std::optional<std::int64_t> {
-    std::string why;
-    const ShellText text = slice_placed(open + 2 + from, open + 2 + to);
-    if (text.text.find_first_not_of(" \t\n") == std::string::npos) return when_empty;
-    return computed(text, why);
-  };
+  const auto open = text_.script->text.find("((", node.begin);
+  const bool reads = second != std::string::npos && open != std::string_view::npos;
+  const MathLoop loop{node, first, second, open};
   const bool has_condition = !reads || node.name.find_first_not_of(" \t", first + 1) != second;
   const bool no_end = !has_condition && has_no_end(node);
-  bool known = reads && !no_end;
-  const ShellState before = state_;
-  std::size_t turns = 0;
-  if (known) {  // once without a word, to see whether it ends
-    ++muted_;
-    known = part(0, first, 1).has_value();
-    while (known && !state_.ended && !error_) {
-      const auto goes_on = part(first + 1, second, 1);
-      known = goes_on && turns <= limits::kShellTurns;
-      if (!known || *goes_on == 0) break;
-      ++turns;
-      run_node(*node.children.front());
-      known = part(second + 1, node.name.size(), 1).has_value();
-    }
-    --muted_;
-  }
-  state_ = before;
-  if (!known || error_) {
+  const auto turns = reads && !no_end ? turns_of(loop) : std::nullopt;
+  if (!turns) {
     forget_math(node.name, outer(node.begin), {});
     run_unknown_loop(node, "a loop", [&] { run_node(*node.children.front()); });
     if (no_end) stay(fmt::format("the loop at line {}", line_of(outer(node.begin))));
     return Status::kUnknown;
   }
-  part(0, first, 1);
-  for (std::size_t turn = 0; turn < turns && !state_.ended && !error_; ++turn) {
+  part_of_loop(loop, 0, first);
+  loops_.push_back({undecided_, false});
+  for (std::size_t turn = 0; turn < *turns && !state_.ended && !error_; ++turn) {
     const std::string outer_when = std::exchange(when_, fmt::format("turn {} of a loop", turn + 1));
     run_node(*node.children.front());
     when_ = outer_when;
-    part(second + 1, node.name.size(), 1);
+    if (ends_loop()) break;
+    part_of_loop(loop, second + 1, node.name.size());
   }
+  loops_.pop_back();
   return Status::kUnknown;
 }
 

@@ -165,6 +165,14 @@ class ShellEvaluator {
   enum class Waits { kNo, kYes };  // whether the shell goes on when it has ended
   Status run_apart(const Node& node, std::string when, Waits waits = Waits::kNo);
   Status run_math(const ShellText& expression, std::size_t at);
+  struct MathLoop {
+    const Node& node;
+    std::size_t first;  // where the semicolons stand in its name
+    std::size_t second;
+    std::size_t open;  // where (( stands in the script
+  };
+  std::optional<std::int64_t> part_of_loop(const MathLoop& loop, std::size_t from, std::size_t to);
+  std::optional<std::size_t> turns_of(const MathLoop& loop);
   Status run_math_loop(const Node& node);
   void forget_math(std::string_view expression, std::size_t at, const std::string& why);
   Status run_words(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from);
@@ -376,6 +384,7 @@ class ShellEvaluator {
   Status file_test(char letter, const ShellText& word);
   Status change_folder(const std::vector<ShellWord>& words);
   std::optional<ShellText> printed_place(const std::vector<ShellWord>& words);
+  std::optional<ShellText> printed_new_name(const std::vector<ShellWord>& words);
   void place(ShellText& text) const;
   std::optional<ShellText> text_beside(const ShellWord& word, std::size_t at, std::string& path, std::string& why);
   std::optional<ShellText> text_beside(const ShellWord& word, std::size_t at, std::string& path);
@@ -397,11 +406,12 @@ class ShellEvaluator {
   ShellBudget& budget_;
   Text text_;
   ShellState state_;
-  TakenDefaults taken_;             // while what is made now is made
-  int shifting_ = 0;                // loops around that go through arguments of which nothing is known
-  std::optional<ShellText> piped_;  // what the command that runs next reads
-  std::optional<Input> input_;      // what the command around it reads
-  Printed* printing_ = nullptr;     // who takes what is printed
+  TakenDefaults taken_;                   // while what is made now is made
+  std::set<std::string> new_names_ = {};  // that mktemp made up
+  int shifting_ = 0;                      // loops around that go through arguments of which nothing is known
+  std::optional<ShellText> piped_;        // what the command that runs next reads
+  std::optional<Input> input_;            // what the command around it reads
+  Printed* printing_ = nullptr;           // who takes what is printed
   int print_depth_ = 0;
   std::size_t sure_words_ = 0;          // of the command that runs next: behind them one may be several words, or none
   int undecided_ = 0;                   // branches around, of which nobody knows whether they are taken
