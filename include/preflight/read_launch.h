@@ -10,7 +10,7 @@
 namespace preflight {
 
 // Why something was taken that the file does not say: nothing sets it; where the file stands; no such file lies there.
-enum class TakenWhy { kNotSet, kPlace, kMissing };
+enum class TakenWhy { kNotSet, kPlace, kMissing, kMadeUp };
 
 struct ReadLaunch {
   struct Open {

@@ -30,6 +30,7 @@ Json read_launch_json(const ReadLaunch& launch, std::span<const ReadNote> notes)
 
 static std::string_view why_text(TakenWhy why) {
   if (why == TakenWhy::kPlace) return "where this file stands";
+  if (why == TakenWhy::kMadeUp) return "made up where this runs";
   return why == TakenWhy::kMissing ? "no such file" : "not set";
 }
 
@@ -65,7 +66,8 @@ std::string defaults_text(const ReadLaunch& launch) {
   std::string out;
   for (const auto& [why, head] : {std::pair(TakenWhy::kNotSet, "not set, default taken: "),
                                   std::pair(TakenWhy::kPlace, "where this file stands, taken: "),
-                                  std::pair(TakenWhy::kMissing, "no such file, left out: ")}) {
+                                  std::pair(TakenWhy::kMissing, "no such file, left out: "),
+                                  std::pair(TakenWhy::kMadeUp, "made up where this runs, taken: ")}) {
     std::string part;
     for (const ReadLaunch::Default& one : launch.defaults) {
       if (one.why != why) continue;

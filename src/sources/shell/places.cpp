@@ -8,6 +8,7 @@
 #include <array>
 #include <filesystem>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -341,6 +342,78 @@ std::optional<ShellText> ShellEvaluator::printed_place(const std::vector<ShellWo
   const std::string path = path_named(*of);
   std::string out = path.empty() ? path : real(path);
   return out.empty() ? std::nullopt : std::optional(ShellText{std::move(out)});
+}
+
+namespace {
+
+// mktemp [-d] [-p FOLDER] [-t] [--suffix=TEXT] [PATTERN]
+struct NewName {
+  std::string pattern = {};
+  std::string folder = {};
+  std::string suffix = {};
+  bool in_folder = false;
+};
+
+std::optional<NewName> new_name_of(const std::vector<ShellWord>& words) {
+  NewName out;
+  bool has_pattern = false;
+  const auto takes = [&](std::size_t& i, std::string_view option, std::string& into) {
+    const std::string& word = words[i].text;
+    if (word == option && i + 1 < words.size()) {
+      into = words[++i].text;
+    } else if (word.starts_with(std::string(option) + "=")) {
+      into = word.substr(option.size() + 1);
+    } else {
+      return false;
+    }
+    return true;
+  };
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string& word = words[i].text;
+    if (takes(i, "-p", out.folder) || takes(i, "--suffix", out.suffix)) continue;
+    if (word.starts_with("--tmpdir=") && takes(i, "--tmpdir", out.folder)) continue;
+    if (word == "-t" || word == "--tmpdir") {
+      out.in_folder = true;
+    } else if (word.starts_with('-') && word != "--directory" && word != "--quiet" &&
+               word.find_first_not_of("dqu", 1) != std::string::npos) {
+      return std::nullopt;
+    } else if (!word.starts_with('-')) {
+      if (std::exchange(has_pattern, true)) return std::nullopt;
+      out.pattern = word;
+    }
+  }
+  out.in_folder = out.in_folder || !has_pattern || !out.folder.empty();
+  if (!has_pattern) out.pattern = "tmp.XXXXXXXXXX";
+  if (out.folder.empty()) out.folder = "/tmp";
+  const bool varies = base_name(out.pattern).find("XXX") != std::string::npos;
+  if (!varies || (out.in_folder && out.pattern.front() == '/')) return std::nullopt;
+  return out;
+}
+
+}  // namespace
+
+// What mktemp prints: the pattern of a name that is made up where this runs. Each is another one. In another folder
+// than that of all machines it may fail.
+std::optional<ShellText> ShellEvaluator::printed_new_name(const std::vector<ShellWord>& words) {
+  const bool known = std::ranges::all_of(words, [](const ShellWord& word) { return word.unknowns.empty(); });
+  if (words.front().text != "mktemp" || start_.is_here || !known) return std::nullopt;
+  const auto found = state_.variables.contains("TMPDIR") ? std::nullopt : new_name_of(words);
+  if (!found) return std::nullopt;
+  const std::string pattern = (found->in_folder ? found->folder + "/" : "") + found->pattern;
+  if (pattern.find('/') != std::string::npos && !pattern.starts_with("/tmp/")) return std::nullopt;
+  const std::size_t end = pattern.rfind("XXX") + 3;
+  std::string name = pattern + found->suffix;
+  for (int other = 1; !new_names_.insert(name).second || state_.files.contains(name); ++other) {
+    const std::string number = fmt::format("{}", other);
+    if (number.size() > 3 || !spend(name.size())) return std::nullopt;
+    name = pattern;
+    name.replace(end - number.size(), number.size(), number);
+    name += found->suffix;
+  }
+  std::string command;
+  for (const ShellWord& word : words) command += (command.empty() ? "" : " ") + word.text;
+  take_default(fmt::format("$({})", command), name, words.front().begin, TakenWhy::kMadeUp);
+  return ShellText{std::move(name)};
 }
 
 namespace {

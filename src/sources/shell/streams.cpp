@@ -279,7 +279,9 @@ std::optional<ShellText> ShellEvaluator::printed_of(const ShellCommand& command)
     std::vector<std::size_t> origin(text.size(), place);
     return ShellText{std::move(text), std::move(origin), {}};
   };
-  if (auto text = printed_place(command.words)) {
+  auto text_of_place = printed_place(command.words);
+  if (!text_of_place) text_of_place = printed_new_name(command.words);
+  if (auto text = text_of_place) {
     text->origin.assign(text->text.size(), place);
     append(*text, {"\n", {place}, {}});
     return text;
