@@ -30,7 +30,7 @@ using testing::launch_of;
 
 std::string range_of(const Rule& rule) {
   const std::string begins = fmt::format("{}-", testing::range_begin(rule.since));
-  if (rule.until == kNotFixed) return begins;
+  if (rule.until == kNoEnd) return begins;
   const auto all = supported_releases();
   const auto until = std::ranges::lower_bound(all, rule.until);
   return until == all.begin() ? begins + "none" : begins + testing::range_end(*std::prev(until));
