@@ -480,6 +480,19 @@ TEST(Launches, AProgramBehindOthersIsFollowed) {
   EXPECT_THAT(other.out + other.err, HasSubstr("serve.py is run here, and not read"));
 }
 
+// What is handed over with no word for the server but its name gets them where nothing here looks.
+TEST(Launches, ACommandWithoutWordsIsABeginning) {
+  const TemporaryDirectory dir;
+  const auto unknown = [&](const std::string& words) {
+    const std::string program = "from box import start\nstart(" + words + ")\n";
+    const Json launches = Json::parse(run_tool({"launches", "--format", "json", dir.file("a.py", program)}).out);
+    return launches.size() == 1 ? launches[0]["unknown"].dump() : launches.dump();
+  };
+  EXPECT_THAT(unknown("['sglang', 'serve']"), HasSubstr("start at line 2 may add words to it"));
+  EXPECT_THAT(unknown("['python', '-m', 'sglang.launch_server']"), HasSubstr("start at line 2 may add words to it"));
+  EXPECT_EQ(unknown("['sglang', 'serve', '--model-path', 'm']"), "[]");
+}
+
 // A script that runs itself with other words is followed once more, and its launches stand in this file.
 TEST(CheckPaths, AScriptMayRunItself) {
   const TemporaryDirectory dir;

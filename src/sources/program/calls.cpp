@@ -12,6 +12,14 @@
 namespace preflight::sources::program {
 namespace {
 
+// A command without a word for the server: whoever takes it has the others.
+bool is_beginning(const Val& command) {
+  const auto& words = command.object->now.items;
+  if (words.empty() || !words.back().known_text()) return false;
+  const std::string& last = words.back().text->text;
+  return last == "serve" || last == "sglang.launch_server";
+}
+
 using Kind = Val::Kind;
 
 // Last names of calls that only tell of what they are given.
@@ -629,13 +637,14 @@ void Follower::handed_over(const Val& v, const std::string& to, std::size_t at, 
   v.object->now.items.push_back(unknown(why, at, true));
 }
 
-// A command that is handed over with other words: what is made of them all is not known.
+// A command that is handed over with other words, or without any of its own: what is made of them all is not known.
 Val Follower::with_others(const Val& command, const Arguments& a, const std::string& to) {
   const auto adds = [&](const Val& v) {
     return v.object != command.object && (v.is(Kind::kList) || v.is(Kind::kTuple) || v.is(Kind::kText) || is_many(v));
   };
   const Val* args = a.key("args");
-  if (std::ranges::none_of(a.values, adds) && (args == nullptr || !adds(*args))) return command;
+  const bool alone = std::ranges::none_of(a.values, adds) && (args == nullptr || !adds(*args));
+  if (alone && !(command.sequence() && is_beginning(command))) return command;
   std::vector<Val> words = command.object->now.items;
   words.push_back(unknown(fmt::format("{} at line {} may add words to it", to, line(a.at)), a.at, true));
   return list_aside(std::move(words), command.kind);
