@@ -98,7 +98,7 @@ TEST(Shell, WhatABranchOrALoopAssignsIsUnknown) {
       {"if ! ((2 > 1)); then A=x; else A=y; fi; a $A", "a|y", ""},
       {"for ((i=0;i<3;i++)); do A+=x; done; a $A $i", "a|xxx|3", ""},
       {"for ((i=0;i<100;i++)); do A=x; done; a $A", "a|?", "A depends on a loop at line 1"},
-      {"for ((i=0;i<3;i++)); do A=x; break; done; a $A", "a|?", "A depends on a loop at line 1"},
+      {"for ((i=0;i<3;i++)); do A=x; break; done; a $A", "a|x", ""},
       {"set -- x y z; a \"${@:2}\"", "a|y|z", ""},
       {"set -- x y z; a \"${@:1:1}\" ${@:9}", "a|x", ""},
       {"A=(x y z); a \"${A[@]:1}\" \"${A[@]:0:1}\"", "a|y|z|x", ""},
