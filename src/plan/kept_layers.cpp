@@ -3,15 +3,15 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <numeric>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "src/facts/kinds.h"
 #include "src/facts/model_classes.h"
+#include "src/python/environment.h"
+#include "src/python/text.h"
 
 namespace preflight::plan {
 namespace {
@@ -459,12 +459,15 @@ std::int64_t sharing_weights(const LaunchView& view) {
   return text_shares ? view.pp() : sharing_stages(view);
 }
 
-std::vector<std::int64_t> told_partition(const LaunchView& view, std::int64_t stages) {
+std::optional<std::vector<std::int64_t>> told_partition(const LaunchView& view, std::int64_t stages) {
+  const std::string* text = python::environment_text(view.launch().env, "SGLANG_PP_LAYER_PARTITION");
+  if (text == nullptr || stages <= 1) return std::nullopt;
   std::vector<std::int64_t> sizes;
-  const auto it = view.launch().env.find("SGLANG_PP_LAYER_PARTITION");
-  if (it == view.launch().env.end() || stages <= 1) return sizes;
-  std::istringstream words(it->second);
-  for (std::string word; std::getline(words, word, ',');) sizes.push_back(std::atoll(word.c_str()));
+  for (const std::string& word : python::split(*text, ',')) {
+    const auto layers = python::to_int(word);
+    if (!layers) return std::vector<std::int64_t>{};
+    sizes.push_back(*layers);
+  }
   return sizes;
 }
 
@@ -472,7 +475,7 @@ std::vector<Stage> stages_of(const LaunchView& view) {
   const std::int64_t layers = view.model().num_hidden_layers;
   const std::int64_t count = sharing_stages(view);
   if (count == 1) return {{0, counted_layers(view.model())}};
-  std::vector<std::int64_t> sizes = told_partition(view, count);
+  std::vector<std::int64_t> sizes = told_partition(view, count).value_or(std::vector<std::int64_t>{});
   if (static_cast<std::int64_t>(sizes.size()) != count) {   // what does not divide goes to the last stages
     const std::int64_t told = std::min(count, layers + 1);  // of stages without a layer, one stands for all
     sizes.assign(static_cast<std::size_t>(told), layers / count);

@@ -42,8 +42,9 @@ std::int64_t sharing_stages(const LaunchView& view);
 std::int64_t sharing_weights(const LaunchView& view);
 // Of a class that builds another one for its text, or the body of another: that one. Empty: it has layers of its own.
 std::string text_class(const ModelFacts& model);
-// SGLANG_PP_LAYER_PARTITION: layers of each of so many stages; empty where nobody says, and of one stage.
-std::vector<std::int64_t> told_partition(const LaunchView& view, std::int64_t stages);
+// SGLANG_PP_LAYER_PARTITION: layers of each of so many stages, as get_pp_indices reads them; empty where they are no
+// numbers. Nothing where nobody says, and of one stage.
+std::optional<std::vector<std::int64_t>> told_partition(const LaunchView& view, std::int64_t stages);
 std::vector<Stage> stages_of(const LaunchView& view);
 // As the pool is told them, which some classes do not.
 std::vector<Stage> told_stages(const LaunchView& view);

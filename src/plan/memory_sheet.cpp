@@ -108,7 +108,7 @@ WeightSplit weight_split(const Launch& launch, std::int64_t tp) {
                     .whole_encoder = launch[Field::mm_enable_dp_encoder].truthy(),
                     .whole_dense = view.integer(Field::moe_dense_tp_size, 0) == 1,
                     .extra_experts = std::max<std::int64_t>(0, field(launch, Field::ep_num_redundant_experts, 0))};
-  split.stages = told_partition(view, split.pp);
+  split.stages = told_partition(view, split.pp).value_or(std::vector<std::int64_t>{});
   return split;
 }
 

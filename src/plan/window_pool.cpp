@@ -2,10 +2,10 @@
 #include "src/plan/window_pool.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 
 #include "src/facts/kinds.h"
+#include "src/python/environment.h"
 
 namespace preflight::plan {
 namespace {
@@ -13,8 +13,7 @@ namespace {
 std::int64_t align_up(std::int64_t n, std::int64_t step) { return (n + step - 1) / step * step; }
 
 std::int64_t eviction_interval(const LaunchView& view) {
-  const auto it = view.launch().env.find("SGLANG_SWA_EVICTION_INTERVAL");
-  return it == view.launch().env.end() ? 128 : std::max<std::int64_t>(1, std::atoll(it->second.c_str()));
+  return std::max<std::int64_t>(1, python::environment_int(view.launch().env, "SGLANG_SWA_EVICTION_INTERVAL", 128));
 }
 
 // What one request takes for its next step.

@@ -2,13 +2,13 @@
 // its thread, the releases and hardware it was seen on, whether it is still open, and what helped.
 // Tested by the rules' own examples.
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
 #include "src/facts/device_profiles.h"
 #include "src/facts/kinds.h"
 #include "src/launch/ranks.h"
+#include "src/python/environment.h"
 #include "src/python/integer.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
@@ -33,11 +33,8 @@ std::optional<Finding> garbage_on_g31(const LaunchFacts& f) {
 // What a prefill chunk is cut down to with deterministic inference on triton.
 std::int64_t truncation(const LaunchFacts& f) {
   constexpr std::int64_t kDefault = 4096;
-  const auto& env = f.launch().env;
-  const auto it = env.find("SGLANG_TRITON_PREFILL_TRUNCATION_ALIGN_SIZE");
-  if (it == env.end()) return kDefault;
-  std::int64_t size = 0;
-  std::from_chars(it->second.data(), it->second.data() + it->second.size(), size);
+  const std::int64_t size =
+      python::environment_int(f.launch().env, "SGLANG_TRITON_PREFILL_TRUNCATION_ALIGN_SIZE", kDefault);
   return size > 0 ? size : kDefault;
 }
 

@@ -1,7 +1,7 @@
 // PL: devices, static memory and tensor-parallel divisibility. All of these stop a worker while it starts.
 #include <algorithm>
 #include <cmath>
-#include <sstream>
+#include <numeric>
 #include <string>
 
 #include <fmt/format.h>
@@ -11,11 +11,12 @@
 #include "src/facts/has_class.h"
 #include "src/facts/kinds.h"
 #include "src/facts/repeated_heads.h"
+#include "src/launch/ranks.h"
 #include "src/plan/activations.h"
+#include "src/plan/kept_layers.h"
 #include "src/plan/memory_sheet.h"
 #include "src/plan/stored_weights.h"
 #include "src/plan/weights.h"
-#include "src/launch/ranks.h"
 #include "src/python/integer.h"
 #include "src/python/text.h"
 #include "src/rules/attention_ranks.h"
@@ -535,25 +536,18 @@ std::optional<Finding> experts_over_ranks(const LaunchFacts& f) {
 
 // Layers that the variable gives each stage, as get_pp_indices reads them.
 std::optional<Finding> stages_unlike_partition(const LaunchFacts& f) {
-  const auto it = f.launch().env.find("SGLANG_PP_LAYER_PARTITION");
   const std::int64_t layers = f.model().num_hidden_layers;
-  if (it == f.launch().env.end() || f.pp() <= 1 || layers <= 0) return std::nullopt;
-  std::int64_t stages = 0;
-  std::int64_t sum = 0;
-  bool readable = true;
-  std::istringstream words(it->second);
-  for (std::string word; std::getline(words, word, ',');) {
-    const auto n = python::to_int(word);
-    readable = readable && n.has_value();
-    sum = integer::bounded_plus(sum, n.value_or(0));
-    ++stages;
-  }
-  if (readable && stages == f.pp() && sum == layers) return std::nullopt;
-  return Finding{.message = readable
+  const auto told = plan::told_partition(f, f.pp());
+  if (!told || layers <= 0) return std::nullopt;
+  const auto stages = static_cast<std::int64_t>(told->size());
+  const std::int64_t sum = std::accumulate(told->begin(), told->end(), std::int64_t{0}, integer::bounded_plus);
+  if (stages == f.pp() && sum == layers) return std::nullopt;
+  const std::string& text = f.launch().env.at("SGLANG_PP_LAYER_PARTITION");
+  return Finding{.message = stages > 0
                                 ? fmt::format("SGLANG_PP_LAYER_PARTITION={} gives {} {}; there are {} stages and {}",
-                                              it->second, counted(stages, "stage"), counted(sum, "layer"), f.pp(),
+                                              text, counted(stages, "stage"), counted(sum, "layer"), f.pp(),
                                               counted(layers, "layer"))
-                                : fmt::format("SGLANG_PP_LAYER_PARTITION={} is no list of numbers", it->second)};
+                                : fmt::format("SGLANG_PP_LAYER_PARTITION={} is no list of numbers", text)};
 }
 
 std::optional<Finding> more_stages_than_layers(const LaunchFacts& f) {
