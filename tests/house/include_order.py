@@ -10,7 +10,10 @@ import re
 import sys
 
 ROW = re.compile(r"^\| `([a-z/]+)/` \|")
-INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<((?:src|preflight|\.)[^>]*)>)')
+INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<((?:src|preflight|\.|[^>]*\.\.)[^>]*)>)')
+# Any other spelling, a macro's name among them, hides where it leads.
+PLAIN = re.compile(r'^\s*#\s*include\s*["<]')
+DIRECTIVE = re.compile(r"^\s*(?:/\*.*?\*/\s*)*(?:#|%:)\s*(?:/\*.*?\*/\s*)*(?:include|import)")
 
 # What the test is there to find, in a tree of two rooms, `below` before `above`: it fails where it no longer would.
 PLANTED = [
@@ -19,6 +22,14 @@ PLANTED = [
     ("src/below/x.cpp", '#include "../above/y.h"'),
     ("src/below/x.cpp", '#include "y.h"'),
     ("src/below/x.cpp", "#include <src/above/y.h>"),
+    ("src/below/x.cpp", '#include "src/below/../above/y.h"'),
+    ("src/below/x.cpp", "#include <fmt/../src/above/y.h>"),
+    ("src/below/x.cpp", '#include_next "src/above/y.h"'),
+    ("src/below/x.cpp", '#import "src/above/y.h"'),
+    ("src/below/x.cpp", '#include/**/"src/above/y.h"'),
+    ("src/below/x.cpp", '/* x */ #include "src/above/y.h"'),
+    ("src/below/x.cpp", '%:include "src/above/y.h"'),
+    ("src/below/x.cpp", "#include ABOVE"),
     ("src/unlisted/x.cpp", '#include "src/below/y.h"'),
     ("src/below/x.cpp", '#include "src/unlisted/y.h"'),
     ("include/preflight/x.h", '#include "src/below/y.h"'),
@@ -44,10 +55,14 @@ def rooms_in_order(root):
 
 def direction(path, line, rooms):
     """Where an include leads from that file: "down", "up" or "own", or what is wrong with how it is written."""
+    if DIRECTIVE.match(line) and not PLAIN.match(line):
+        return f"{line.strip()} hides where it leads"
     match = INCLUDE.match(line)
     if not match:
         return "own"
     included = match.group(1) or match.group(2)
+    if ".." in included.split("/"):
+        return f"{included} leads out of its room"
     top, _, inside = included.partition("/")
     if match.group(2) or top not in ("src", "preflight", "generated"):
         return f"{included} is not written from the root: \"src/ROOM/FILE\""

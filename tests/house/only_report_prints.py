@@ -7,7 +7,10 @@ import pathlib
 import re
 import sys
 
-PRINTS = re.compile(r"std::(cout|cerr|clog|print|puts|printf|fputs|fputc|putchar)\b|\bfmt::print|\bw?printf\s*\(")
+PRINTS = re.compile(r"std::w?(cout|cerr|clog|print|println)\b|\bfmt::print|\bspdlog::(trace|debug|info|warn|error|critical)\b|"
+                    r"(?<![\w.>])(std::|::)?(f|d|v|vf|vd|w|fw)?printf\s*\(|"
+                    r"(?<![\w.>])(std::|::)?(fwrite|f?puts|f?putc|putchar|perror)\s*\(|"
+                    r"\bwrite\s*\(\s*(1|2|STD(OUT|ERR)_FILENO)\b|\busing namespace std\b")
 # A line's end, a colour or a JSON text: what a report is made of.
 MAKES_TEXT = re.compile(r"""\\n"|\.(bold|dim|red|green|yellow|cyan)\(|style\.severity\(|json_dump|\.dump\(|std::(ostringstream|endl)""")
 COMMENT = re.compile(r"^\s*//")
@@ -17,6 +20,14 @@ PLANTED = [
     ("src/rules/x.cpp", "  std::cout << rule.id;"),
     ("src/resolve/core/x.cpp", '  std::printf("%d", 1);'),
     ("src/commands/x.cpp", "  std::cerr << why;"),
+    ("src/rules/x.cpp", "  std::fprintf(stderr, text);"),
+    ("src/rules/x.cpp", "  fwrite(text, 1, size, stdout);"),
+    ("src/rules/x.cpp", "  puts(text);"),
+    ("src/rules/x.cpp", "  std::println(text);"),
+    ("src/rules/x.cpp", "  (void)::write(2, text, size);"),
+    ("src/rules/x.cpp", "  perror(text);"),
+    ("src/rules/x.cpp", "  spdlog::error(text);"),
+    ("src/rules/x.cpp", "using namespace std;"),
     ("src/commands/x.cpp", '  out += fmt::format("{}: {}\\n", name, value);'),
     ("src/commands/nodes/x.cpp", "  text += style.bold(name);"),
     ("src/commands/x.cpp", "  report::print(report::json_dump(rows));"),
