@@ -11,6 +11,7 @@
 
 #include "preflight/facts.h"
 #include "src/base/ascii_case.h"
+#include "src/python/environment.h"
 
 namespace preflight::facts {
 
@@ -100,13 +101,8 @@ inline std::string with_home(const Environment& env, const std::string& text) {
   return home->second.substr(0, home->second.find_last_not_of('/') + 1) + text.substr(1);
 }
 
-// A variable that is set counts, empty or not, as os.getenv takes it; null where it is not set.
-inline const std::string* set_variable(const Environment& env, std::string_view name) {
-  const auto it = env.find(name);
-  return it == env.end() ? nullptr : &it->second;
-}
-
-// The folder of huggingface_hub's cache; "." is the one that the server is started in, "" is not known.
+// The folder of huggingface_hub's cache, by variables that count where they are set, empty or not; "." is the one that
+// the server is started in, "" is not known.
 inline std::string hub_cache(const Environment& env) {
   const auto expanded = [&](const std::string& text) { return with_variables(env, with_home(env, text)); };
   const auto below = [](std::string folder, std::string_view name) {
@@ -114,26 +110,23 @@ inline std::string hub_cache(const Environment& env) {
     return folder.append(name);
   };
   for (const std::string_view name : {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"}) {
-    if (const std::string* set = set_variable(env, name)) return expanded(*set).empty() ? "." : expanded(*set);
+    if (const std::string* set = python::environment_text(env, name))
+      return expanded(*set).empty() ? "." : expanded(*set);
   }
-  if (const std::string* home = set_variable(env, "HF_HOME")) return below(expanded(*home), "hub");
-  if (const std::string* xdg = set_variable(env, "XDG_CACHE_HOME")) return below(expanded(*xdg), "huggingface/hub");
-  const std::string* home = set_variable(env, "HOME");
+  if (const std::string* home = python::environment_text(env, "HF_HOME")) return below(expanded(*home), "hub");
+  if (const std::string* xdg = python::environment_text(env, "XDG_CACHE_HOME"))
+    return below(expanded(*xdg), "huggingface/hub");
+  const std::string* home = python::environment_text(env, "HOME");
   return home == nullptr || home->empty() ? std::string() : below(*home, ".cache/huggingface/hub");
 }
 
-// As SGLang reads a truth value; another ends the launch or counts as none.
-inline bool asks_modelscope(const Environment& env) {
-  const std::string* set = set_variable(env, "SGLANG_USE_MODELSCOPE");
-  const std::string value = set == nullptr ? std::string() : ascii_lower(*set);
-  return value == "true" || value == "1" || value == "yes" || value == "y";
-}
+inline bool asks_modelscope(const Environment& env) { return python::environment_bool(env, "SGLANG_USE_MODELSCOPE"); }
 
 // ~ alone is expanded here, and an empty value is the folder that the server is started in. `otherwise`: below the
 // home.
 inline std::string modelscope_cache(const Environment& env, std::string_view otherwise) {
-  if (const std::string* set = set_variable(env, "MODELSCOPE_CACHE")) return with_home(env, *set);
-  const std::string* home = set_variable(env, "HOME");
+  if (const std::string* set = python::environment_text(env, "MODELSCOPE_CACHE")) return with_home(env, *set);
+  const std::string* home = python::environment_text(env, "HOME");
   return (home == nullptr ? std::string() : *home + "/").append(otherwise);
 }
 
