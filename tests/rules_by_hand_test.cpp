@@ -656,6 +656,8 @@ const Bound kBounds[] = {
      nothing},
     {"PL002", 23, true, "qwen3-32b", "--device xpu --quantization fp8 --cpu-offload-gb 24", nothing},
     {"PL002", 23, false, "qwen3-32b", "--device xpu --quantization fp8 --cpu-offload-gb 40", nothing},
+    {"VA012", 22, false, "qwen3-8b",
+     "--device xpu --enable-hierarchical-cache --hicache-storage-backend seaweedfs --page-size 64", nothing},
     {"VA012", 23, true, "qwen3-8b",
      "--device xpu --enable-hierarchical-cache --hicache-storage-backend seaweedfs --page-size 64", nothing},
     {"VA012", 23, false, "qwen3-8b",
