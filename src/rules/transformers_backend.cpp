@@ -339,8 +339,8 @@ const Rule kRules[] = {
      .summary = "transformers' model with a class of SGLang's in place of transformers' own",
      .why =
          "AttributeError, KeyError or TypeError while the model is built: SGLang has classes of its own by the names "
-         "of "
-         "transformers' (configurations), or in their place (the text of Gemma 3n), and they are made for its models.",
+         "of transformers' (configurations), or in their place (the text of Gemma 3n), and they are made for its "
+         "models.",
      .fix = "a model that SGLang has a class for, and its class",
      .source = "sglang/srt/configs; sglang/srt/models/gemma3n_causal.py: AutoModel.register; transformers: "
                "modeling_granitemoehybrid.py, modeling_olmo3.py and the like",
@@ -349,10 +349,9 @@ const Rule kRules[] = {
     {.id = "MC044",
      .field = Field::model_path,
      .summary = "experts behind transformers' class whose numbers go by other names",
-     .why =
-         "AssertionError while the model is built, with a list TypeError: num_local_experts, num_experts or "
-         "n_routed_experts, num_experts_per_tok or top_k, and moe_intermediate_size or intermediate_size are all that "
-         "SGLang looks for, and it has experts of one kind.",
+     .why = "AssertionError while the model is built, with a list TypeError: num_local_experts, num_experts or "
+            "n_routed_experts, num_experts_per_tok or top_k, and moe_intermediate_size or intermediate_size are all "
+            "that SGLang looks for, and it has experts of one kind.",
      .fix = "a model that SGLang has a class for, and its class",
      .source = "sglang/srt/models/transformers.py: MoEMixin; sglang/srt/model_loader/utils.py: _is_moe_model",
      .check = experts_without_a_number,
