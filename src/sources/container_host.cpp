@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +13,7 @@
 
 #include "src/base/ascii_case.h"
 #include "src/base/limits.h"
+#include "src/base/number_text.h"
 #include "src/sources/container_command.h"
 #include "src/sources/yaml_tree.h"
 
@@ -59,11 +59,7 @@ std::optional<facts::Mount> mount_of_pairs(const ShellText& text, std::string_vi
 
 // A whole number of cards; 0 for any other text.
 int number_of(const python::YamlNode* amount) {
-  if (!is_scalar(amount)) return 0;
-  int number = 0;
-  const char* end = amount->text.data() + amount->text.size();
-  const auto [stop, error] = std::from_chars(amount->text.data(), end, number);
-  return error == std::errc{} && stop == end ? std::clamp(number, 0, limits::kCards) : 0;
+  return is_scalar(amount) ? std::clamp(number_in<int>(amount->text).value_or(0), 0, limits::kCards) : 0;
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "src/base/limits.h"
+#include "src/base/number_text.h"
 #include "src/sources/container_command.h"
-#include "src/sources/shell/written_number.h"
 
 namespace preflight::sources {
 namespace {
@@ -47,7 +47,7 @@ constexpr std::array<Letter, 13> kLetters = {{{'0', Letter::Takes::kNothing, "--
                                               {'l', Letter::Takes::kValueAtOnce, "--max-lines"}}};
 
 std::optional<std::size_t> count_of(const std::string& value) {
-  const auto out = small_number(value);
+  const auto out = number_in<int>(value);
   return out && *out > 0 ? std::optional(static_cast<std::size_t>(*out)) : std::nullopt;
 }
 

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "src/base/number_text.h"
+
 namespace preflight::sources {
 namespace {
 
@@ -135,10 +137,7 @@ std::optional<std::int64_t> whole_number(std::string_view digits) {
     base = prefix.base;
     break;
   }
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
-  const bool whole = error == std::errc() && end == digits.data() + digits.size() && digits.front() != '-';
-  return whole ? std::optional(value) : std::nullopt;
+  return digits.starts_with('-') ? std::nullopt : number_in<std::int64_t>(digits, base);
 }
 
 // 1.5, .5, 1., 1e3, 1e+3.
@@ -147,9 +146,7 @@ std::optional<double> fraction(std::string_view digits) {
   const bool plain = mantissa.find_first_not_of("0123456789.") == mantissa.npos && mantissa != "." &&
                      std::count(mantissa.begin(), mantissa.end(), '.') <= 1;
   if (!plain || mantissa.empty()) return std::nullopt;
-  double value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  return error == std::errc() && end == digits.data() + digits.size() ? std::optional(value) : std::nullopt;
+  return number_in<double>(digits);
 }
 
 // The shortest text that is this number; with an exponent below 1e-4 and from 1e21 on.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <filesystem>
 #include <iterator>
 #include <optional>
@@ -14,6 +13,7 @@
 
 #include "src/base/glob_files.h"
 #include "src/base/limits.h"
+#include "src/base/number_text.h"
 #include "src/sources/file_steps.h"
 
 namespace preflight::sources {
@@ -98,13 +98,7 @@ std::string filtered(std::string_view patterns, std::string_view text, bool fitt
   return joined(out);
 }
 
-std::optional<long> number(std::string_view text) {
-  const std::string_view digits = trimmed(text);
-  long value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc() || end != digits.data() + digits.size() || digits.empty()) return std::nullopt;
-  return value;
-}
+std::optional<long> number(std::string_view text) { return number_in<long>(trimmed(text)); }
 
 std::string directory_of(std::string_view word) {
   const auto slash = word.rfind('/');

@@ -2,11 +2,11 @@
 // under a number of its own. Tested by tests/sources_test.cpp.
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include <fmt/format.h>
 
 #include "src/base/limits.h"
+#include "src/base/number_text.h"
 #include "src/sources/readers/manifest_reader.h"
 
 namespace preflight::sources {
@@ -21,10 +21,8 @@ constexpr int kMostPods = 64;  // of a group, each read by itself
 constexpr int kMostParts = 2'000;
 
 int size_of(const YamlNode& group, const char* key = "size") {
-  const std::string text = text_of(group, key);
-  int size = 1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
-  return error == std::errc{} && end == text.data() + text.size() && size <= kMostPods ? size : 0;
+  const int size = number_in<int>(text_of(group, key)).value_or(0);
+  return size <= kMostPods ? size : 0;
 }
 
 using Signs = std::array<std::string_view, 2>;

@@ -2,7 +2,6 @@
 // lines: variables are filled in word by word. Tested by tests/sources_test.cpp.
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <filesystem>
 #include <iterator>
 #include <map>
@@ -13,6 +12,7 @@
 
 #include "src/base/ascii_case.h"
 #include "src/base/limits.h"
+#include "src/base/number_text.h"
 #include "src/sources/container_command.h"
 #include "src/sources/file_steps.h"
 #include "src/sources/readers/misspelt_keys.h"
@@ -85,10 +85,8 @@ std::optional<std::pair<std::string, std::size_t>> unescaped(std::string_view te
     return std::pair{std::string(1, kTo[which]), i + 2};
   const bool hexadecimal = text[i + 1] == 'x';
   const std::string_view digits = hexadecimal ? text.substr(i + 2, 2) : text.substr(i + 1, 3);
-  unsigned value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, hexadecimal ? 16 : 8);
-  const bool whole = error == std::errc() && end == digits.data() + digits.size();
-  if (!whole || digits.size() != (hexadecimal ? 2U : 3U) || value == 0 || value > 0x7fU) return std::nullopt;
+  const unsigned value = number_in<unsigned>(digits, hexadecimal ? 16 : 8).value_or(0);
+  if (digits.size() != (hexadecimal ? 2U : 3U) || value == 0 || value > 0x7fU) return std::nullopt;
   return std::pair{std::string(1, static_cast<char>(value)), i + 4};
 }
 
@@ -234,9 +232,9 @@ int processes_of(const IniFile::Section& program, int& first) {
   for (const auto& [key, into] : {std::pair{"numprocs", &count}, std::pair{"numprocs_start", &first}}) {
     const auto value = program.values.find(key);
     if (value == program.values.end()) continue;
-    const std::string& text = value->second.text;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *into);
-    if (error != std::errc() || end != text.data() + text.size()) return 0;
+    const auto number = number_in<int>(value->second.text);
+    if (!number) return 0;
+    *into = *number;
   }
   return count <= kMost ? count : 0;
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "src/base/limits.h"
+#include "src/base/number_text.h"
 #include "src/sources/shell/evaluator.h"
 #include "src/sources/shell/written_number.h"
 
@@ -62,8 +63,8 @@ std::vector<Parts> counted(const Pair& pair, std::string_view inside) {
   }
   const std::string_view from = inside.substr(0, dots);
   const std::string_view to = inside.substr(dots + 2);
-  const auto first = small_number(from);
-  const auto last = small_number(to);
+  const auto first = number_in<int>(from);
+  const auto last = number_in<int>(to);
   const bool padded = has_zero(from) || has_zero(to);
   const std::size_t width = padded ? std::max(from.size(), to.size()) : 0;
   const bool signs = padded && inside.find('-') != std::string_view::npos;

@@ -1,8 +1,8 @@
 // Tests whose words are all known are decided; any other leaves both branches open. Tested by tests/shell_test.cpp and
 // tests/traps_test.cpp.
 #include <algorithm>
-#include <charconv>
 
+#include "src/base/number_text.h"
 #include "src/sources/shell/evaluator.h"
 
 namespace preflight::sources {
@@ -13,13 +13,6 @@ Status status_of(bool holds) { return holds ? Status::kTrue : Status::kFalse; }
 Status opposite(Status status) {
   if (status == Status::kUnknown) return status;
   return status == Status::kTrue ? Status::kFalse : Status::kTrue;
-}
-
-std::optional<std::int64_t> number(const std::string& text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 bool compares_numbers(std::string_view op) {
@@ -105,7 +98,7 @@ Status ShellEvaluator::test(const std::vector<ShellWord>& words, std::size_t fro
     const std::string& last = words[from + 2].text;
     if (op == "=" || op == "==") return status_of(first == last);
     if (op == "!=") return status_of(first != last);
-    if (compares_numbers(op)) return compared(number(first), op, number(last));
+    if (compares_numbers(op)) return compared(number_in<std::int64_t>(first), op, number_in<std::int64_t>(last));
   }
   if (first == "!") return opposite(test(words, from + 1, to));
   return Status::kUnknown;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "src/base/limits.h"
+#include "src/base/number_text.h"
 #include "src/sources/mention_trail.h"
 #include "src/sources/shell/arithmetic.h"
 #include "src/sources/shell/evaluator.h"
@@ -66,7 +67,7 @@ std::optional<std::string> with_items(
         rest.starts_with("--"))
       return std::nullopt;
     const auto value = item(text.substr(name, open - name), text.substr(open + 1, close - open - 1));
-    const auto number = value && value->unknowns.empty() ? small_number(value->text) : std::nullopt;
+    const auto number = value && value->unknowns.empty() ? number_in<int>(value->text) : std::nullopt;
     if (!number || has_zero(value->text)) return std::nullopt;
     const std::string shown = fmt::format("({})", *number);
     text.replace(name, close + 1 - name, shown);
@@ -166,7 +167,7 @@ std::optional<ShellText> ShellEvaluator::lookup(const std::string& name) const {
   const bool at_start = start_.is_here && !state_.moved && !start_.folder.empty();
   if (name == "PWD" && at_start && !state_.variables.contains(name)) return ShellText{start_.folder};
   if (name == "?" && state_.last_status) return ShellText{*state_.last_status};
-  const auto number = small_number(name);
+  const auto number = number_in<int>(name);
   const bool counts = (number && *number > 0) || name == "#";
   const std::size_t asked = number ? static_cast<std::size_t>(*number) : std::string::npos;
   if (counts && state_.sure_arguments < state_.arguments.size() && asked > state_.sure_arguments)

@@ -1,13 +1,13 @@
 // Tested by tests/shell_test.cpp.
 #include "src/sources/shell/printed.h"
 #include "src/base/limits.h"
+#include "src/base/number_text.h"
 #include "src/sources/shell/calculators.h"
 
 #include <regex.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -19,11 +19,8 @@ namespace preflight::sources {
 namespace {
 
 std::optional<std::int64_t> number(const std::string& text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value > 1'000'000'000 || value < -1'000'000'000)
-    return std::nullopt;
-  return value;
+  const auto value = number_in<std::int64_t>(text);
+  return value && (*value > 1'000'000'000 || *value < -1'000'000'000) ? std::nullopt : value;
 }
 
 std::string without_slashes(std::string text) {

@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 
 #include "src/base/limits.h"
+#include "src/base/number_text.h"
 #include "src/sources/container_command.h"
 #include "src/sources/shell/evaluator.h"
 #include "src/sources/shell/parser.h"
 #include "src/sources/shell/printed.h"
-#include "src/sources/shell/written_number.h"
 
 namespace preflight::sources {
 namespace {
@@ -440,7 +440,7 @@ ReadOptions read_options(const std::vector<ShellWord>& words, bool lines) {
       const bool has_value = k + 1 < w.size() || i + 1 < words.size();
       const std::string value = k + 1 < w.size() ? w.substr(k + 1) : has_value ? words[++i].text : std::string();
       const bool counts = letter == 'n' || letter == (lines ? 's' : 'N');
-      const auto count = counts ? small_number(value) : std::nullopt;
+      const auto count = counts ? number_in<int>(value) : std::nullopt;
       if (!lines && count == std::optional<std::int64_t>(0)) out.followed = false;
       if (!lines && letter == 'N') {
         out.delimiter.clear();
