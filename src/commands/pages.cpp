@@ -13,6 +13,7 @@
 
 #include "src/args/argument_groups.h"
 #include "src/args/option_index.h"
+#include "src/base/counted.h"
 #include "src/commands/certainty.h"
 #include "src/commands/check_options.h"
 #include "src/commands/findings.h"
@@ -207,8 +208,8 @@ std::string_view kept_backends(const Launch& launch) {
 
 std::string reason(const Row& r, const std::vector<Row>& rows, const Launch& launch) {
   const std::size_t told = r.warnings.size();
-  const std::string rules = told == 0 ? std::string("no rule objects")
-                                      : fmt::format("`check` tells {} warning{}", told, told == 1 ? "" : "s");
+  const std::string rules =
+      told == 0 ? std::string("no rule objects") : fmt::format("`check` tells {}", counted(told, "warning"));
   std::string out = r.kept() ? "SGLang leaves it as given, and " + rules : rules;
   if (r.kernel == name_of(VerdictWord::kPass)) out += "; the kernel passes";
   if (r.backend == kAsGiven) {

@@ -1,5 +1,4 @@
 // Tested by tests/output_agreement.py.
-#include "src/base/counted.h"
 #include "src/report/check_run.h"
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/counted.h"
 #include "src/rules/certainty.h"
 
 namespace preflight::report {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "src/base/counted.h"
 #include "src/report/facts_text.h"
 #include "src/report/finding_json.h"
 #include "src/report/json_dump.h"
@@ -69,7 +70,7 @@ std::string counts_of(const Difference& d) {
   const std::string compared =
       d.fields_compared ? fmt::format("{} field{}{}", fields, fields == 1 ? " differs" : "s differ", until_of(d))
                         : std::string("fields not compared");
-  std::string gone = fmt::format("{} finding{} gone", d.gone.size(), d.gone.size() == 1 ? "" : "s");
+  std::string gone = counted(d.gone.size(), "finding") + " gone";
   if (!d.gone_known)
     gone = d.gone.empty() ? "which findings are gone is not known" : gone + ", of others it is not known";
   return fmt::format("{}, {}, {} new", compared, gone, d.added.size());

@@ -1,10 +1,10 @@
 // What `memory` prints: the sheet as text and as JSON.
-#include "src/base/counted.h"
 #include "src/report/memory_report.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "src/base/counted.h"
 #include "src/launch/launch_view.h"
 #include "src/report/facts_text.h"
 #include "src/report/finding_json.h"
@@ -25,6 +25,8 @@ std::string thousands(std::int64_t n) {
   }
   return digits;
 }
+
+std::string thousands_of(std::int64_t n, std::string_view word) { return thousands(n) + " " + plural(n, word); }
 
 std::string line(std::string_view label, double gib, std::string_view note) {
   return fmt::format("  {:<22}{:>8.2f} GiB  {}\n", label, gib, printable(note));
@@ -155,9 +157,8 @@ std::string loaded_text(const MemorySheet& s, const Launch& launch) {
 
 // The KV cache, what comes beside it, and the requests that it holds.
 std::string pools_text(const MemorySheet& s, const Style& style) {
-  std::string out =
-      line(s.cache_gib < 0 ? "missing" : "KV cache", s.cache_gib < 0 ? -s.cache_gib : s.cache_gib,
-           s.fits() ? fmt::format("{} {}", thousands(s.tokens), plural(s.tokens, "token")) : "no token fits");
+  std::string out = line(s.cache_gib < 0 ? "missing" : "KV cache", s.cache_gib < 0 ? -s.cache_gib : s.cache_gib,
+                         s.fits() ? thousands_of(s.tokens, "token") : "no token fits");
   constexpr double kSeen = 0.005;  // less is printed as nothing
   if (s.fits() && s.draft_cache_gib >= kSeen) {
     out += line("draft's KV cache", s.draft_cache_gib,
@@ -166,13 +167,12 @@ std::string pools_text(const MemorySheet& s, const Style& style) {
   }
   if (s.fits() && s.workspace_gib >= kSeen) {
     out += line("attention workspace", s.workspace_gib,
-                fmt::format("grows to this at {} {}, outside the budget", thousands(s.workspace_requests),
-                            plural(s.workspace_requests, "request")));
+                fmt::format("grows to this at {}, outside the budget", thousands_of(s.workspace_requests, "request")));
   }
   out += cache_text(s);
   if (s.fits()) {
-    out += fmt::format("  requests: {} at once at most, {} of {} {} each\n", thousands(s.at_once),
-                       thousands(s.full_requests), thousands(s.context), plural(s.context, "token"));
+    out += fmt::format("  requests: {} at once at most, {} of {} each\n", thousands(s.at_once),
+                       thousands(s.full_requests), thousands_of(s.context, "token"));
     if (s.full_requests == 0) {
       out += fmt::format("  {} --context-length {} is the longest that a single request can reach\n",
                          style.yellow("short:"), s.tokens);
@@ -189,7 +189,7 @@ std::string changes_text(const std::vector<MemoryRow>& changes, bool has_errors)
   }
   std::string out;
   for (const MemoryRow& r : changes) {
-    out += fmt::format("  {:<32} {} {}", r.name, thousands(r.sheet.tokens), plural(r.sheet.tokens, "token"));
+    out += fmt::format("  {:<32} {}", r.name, thousands_of(r.sheet.tokens, "token"));
     if (r.sheet.fraction > r.sheet.most && r.sheet.most > 0.0)
       out += fmt::format(", {:.1f} GiB left for activations", r.sheet.free_gib * (1 - r.sheet.fraction));
     out += "\n";
@@ -203,8 +203,7 @@ std::string devices_text(const std::vector<MemoryRow>& devices) {
     out += fmt::format("  {:<8} {:>6.1f} GiB  fraction {:<7} least {:<6} {}\n", r.name, r.sheet.device_gib,
                        r.sheet.fraction > 0 ? fmt::format("{:.4g}", r.sheet.fraction) : std::string("none"),
                        r.sheet.least < 1.0 ? fmt::format("{:.3f}", r.sheet.least) : std::string("none"),
-                       r.sheet.fits() ? fmt::format("{} {}", thousands(r.sheet.tokens), plural(r.sheet.tokens, "token"))
-                                      : std::string("does not fit"));
+                       r.sheet.fits() ? thousands_of(r.sheet.tokens, "token") : std::string("does not fit"));
   }
   return out;
 }

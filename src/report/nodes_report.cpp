@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "src/base/counted.h"
 #include "src/report/facts_text.h"
 #include "src/report/finding_json.h"
 #include "src/report/json_dump.h"
@@ -40,7 +41,7 @@ std::string last_line(const NodesReport& report, const Style& style) {
   return (certain ? style.green(words)
           : good  ? style.yellow(words)
                   : style.red(words)) +
-         fmt::format(": {} node{}{}, SGLang {}\n", count, count == 1 ? "" : "s",
+         fmt::format(": {}{}, SGLang {}\n", counted(count, "node"),
                      report.groups > 1 ? fmt::format(" of {} launches", report.groups) : "", report.release);
 }
 

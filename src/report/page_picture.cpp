@@ -1,11 +1,12 @@
 // Tested by tests/pages_test.cpp.
-#include "src/base/counted.h"
 #include "src/report/page_picture.h"
 
 #include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
+
+#include "src/base/counted.h"
 
 namespace preflight::report {
 namespace {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/counted.h"
 #include "src/report/printable.h"
 
 namespace preflight::report {
@@ -56,8 +57,7 @@ std::string skipped_text(const KernelReport& k, const Style& style) {
   }
   std::string out;
   for (const auto& [reason, cases] : reasons) {
-    out +=
-        fmt::format("  {} {} ({} case{})\n", style.yellow("not run"), printable(reason), cases, cases == 1 ? "" : "s");
+    out += fmt::format("  {} {} ({})\n", style.yellow("not run"), printable(reason), counted(cases, "case"));
   }
   return out;
 }

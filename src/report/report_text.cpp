@@ -1,6 +1,5 @@
 // Layout: findings first (what to do), then values (why), then the kernel (proof), then one summary line.
 // Tested by tests/check_cli_test.cpp.
-#include "src/base/counted.h"
 #include "src/report/report_text.h"
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "src/base/characters.h"
+#include "src/base/counted.h"
 #include "src/report/check_run.h"
 #include "src/report/display_width.h"
 #include "src/report/excerpt.h"

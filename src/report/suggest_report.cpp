@@ -1,10 +1,10 @@
 // Tested by tests/suggest_test.cpp.
-#include "src/base/counted.h"
 #include "src/report/suggest_report.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "src/base/counted.h"
 #include "src/base/limits.h"
 #include "src/base/shell_words.h"
 #include "src/report/facts_text.h"

@@ -103,9 +103,9 @@ std::optional<Finding> device_count(const LaunchFacts& f) {
   const std::string seen = count == 0   ? "no GPU"
                            : count == 1 ? "1 (GPU 0)"
                                         : fmt::format("{} (GPU 0 to {})", count, count - 1);
-  return Finding{.message = fmt::format("the launch has {} rank{}, up to GPU {}, but sees {}", ranks,
-                                        ranks == 1 ? "" : "s", highest, seen),
-                 .remedies = fewer_ranks(f, integer::bounded_plus(highest, 1))};
+  return Finding{
+      .message = fmt::format("the launch has {}, up to GPU {}, but sees {}", counted(ranks, "rank"), highest, seen),
+      .remedies = fewer_ranks(f, integer::bounded_plus(highest, 1))};
 }
 
 // The list is read at the index of the rank's device.
@@ -115,8 +115,8 @@ std::optional<Finding> too_few_numa_nodes(const LaunchFacts& f) {
   const auto named = static_cast<std::int64_t>(nodes.as_list().size());
   const std::int64_t highest = node_ranks(f).highest_gpu();
   if (highest < named) return std::nullopt;
-  return Finding{.message = fmt::format("--numa-node names {} node{} and a rank runs on GPU {}", named,
-                                        named == 1 ? "" : "s", highest)};
+  return Finding{.message =
+                     fmt::format("--numa-node names {} and a rank runs on GPU {}", counted(named, "node"), highest)};
 }
 
 constexpr double kGib = 1024.0 * 1024 * 1024;
@@ -343,10 +343,9 @@ std::optional<Finding> offloaded_beyond_the_host(const LaunchFacts& f) {
   const double host = static_cast<double>(*f.device().host_memory_mib) * 1024 * 1024;
   if (all <= host) return std::nullopt;
   // The figure is one NUMA node's, as --host-memory says, and how many nodes there are is not known.
-  return Finding{.message = fmt::format("--cpu-offload-gb {:.0f} keeps {:.1f} GiB of weights in host memory ({} rank{} "
+  return Finding{.message = fmt::format("--cpu-offload-gb {:.0f} keeps {:.1f} GiB of weights in host memory ({} "
                                         "here); a NUMA node of the host has {:.1f} GiB",
-                                        asked, all / kGib, node_ranks(f).count(), node_ranks(f).count() == 1 ? "" : "s",
-                                        host / kGib)};
+                                        asked, all / kGib, counted(node_ranks(f).count(), "rank"), host / kGib)};
 }
 
 std::optional<Finding> unquantised_while_loading(const LaunchFacts& f) {
@@ -436,18 +435,20 @@ EncoderHeads encoder_heads(const LaunchFacts& f) {
   return {};
 }
 
+std::string_view do_not(std::int64_t n) { return n == 1 ? "does not" : "do not"; }
+
 std::optional<Finding> query_heads(const LaunchFacts& f) {
   const std::int64_t heads = f.model().num_attention_heads;
   if (const EncoderHeads encoder = encoder_heads(f); encoder.count > 0 && encoder.count % encoder.ranks != 0) {
     const auto fits = [&](std::int64_t tp) { return encoder.count % tp == 0 && heads % tp == 0; };
-    return Finding{.message = fmt::format("{} of the audio encoder {} not divide by {}", counted(encoder.count, "head"),
-                                          encoder.count == 1 ? "does" : "do", where_tp(f)),
+    return Finding{.message = fmt::format("{} of the audio encoder {} divide by {}", counted(encoder.count, "head"),
+                                          do_not(encoder.count), where_tp(f)),
                    .remedies = {to_give("--tp-size", widths(f, fits))}};
   }
   if (heads <= 0 || heads % attention_ranks(f) == 0) return std::nullopt;
-  return Finding{.message = fmt::format("{} {} not divide by {}", counted(heads, "attention head"),
-                                        heads == 1 ? "does" : "do", where_tp(f)),
-                 .remedies = other_widths(f, [&](std::int64_t tp) { return heads % tp == 0; })};
+  return Finding{
+      .message = fmt::format("{} {} divide by {}", counted(heads, "attention head"), do_not(heads), where_tp(f)),
+      .remedies = other_widths(f, [&](std::int64_t tp) { return heads % tp == 0; })};
 }
 
 std::optional<Finding> kv_heads(const LaunchFacts& f) {
@@ -529,9 +530,9 @@ std::optional<Finding> experts_over_ranks(const LaunchFacts& f) {
   for (std::int64_t ep = std::min(f.ep(), f.tp()); ep >= 1 && fitting.size() < kFewValues; --ep) {
     if (f.tp() % ep == 0 && count % ep == 0) fitting.push_back(std::to_string(ep));
   }
-  return Finding{.message = fmt::format("{} {} not divide by --ep-size {}", counted(count, "expert"),
-                                        count == 1 ? "does" : "do", f.ep()),
-                 .remedies = {to_give("--ep-size", std::move(fitting))}};
+  return Finding{
+      .message = fmt::format("{} {} divide by --ep-size {}", counted(count, "expert"), do_not(count), f.ep()),
+      .remedies = {to_give("--ep-size", std::move(fitting))}};
 }
 
 // Layers that the variable gives each stage, as get_pp_indices reads them.

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "src/base/ascii_case.h"
+#include "src/base/counted.h"
 #include "src/commands/nodes/node_fields.h"
 #include "src/commands/nodes/node_values.h"
 #include "src/commands/nodes/nodes.h"
@@ -198,10 +199,10 @@ void ranks(const std::vector<Node>& nodes, const std::vector<PreparedLaunch>& la
   if (!std::all_of(launches.begin(), launches.end(), [](const PreparedLaunch& p) { return is_read(p.launch); })) return;
   const std::int64_t wanted = integer(launches.front().launch, Field::nnodes, 1);
   if (wanted != count) {
-    out.push_back(finding("ND002",
-                          fmt::format("--nnodes is {}, and there {} {} command{}", wanted, count == 1 ? "is" : "are",
-                                      count, count == 1 ? "" : "s"),
-                          Field::nnodes));
+    out.push_back(finding(
+        "ND002",
+        fmt::format("--nnodes is {}, and there {} {}", wanted, count == 1 ? "is" : "are", counted(count, "command")),
+        Field::nnodes));
   }
   for (std::int64_t r = 0; r < std::min<std::int64_t>(wanted, 1024); ++r) {
     if (!who.contains(r) && wanted == count)

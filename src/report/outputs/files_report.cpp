@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "src/base/counted.h"
 #include "src/report/facts_text.h"
 #include "src/report/finding_json.h"
 #include "src/report/json_dump.h"
@@ -74,16 +75,14 @@ std::string groups_text(const CheckRun& run, const TextOptions& options) {
 
 std::string counts_line(const CheckRun& run) {
   const RunCounts n = counts_of(run);
-  std::string out = fmt::format(
-      "{} file{}: {} launch{} checked, {} of them failed, {} with something unknown, {} not readable; {} file{} "
-      "skipped",
-      run.files, run.files == 1 ? "" : "s", n.checked, n.checked == 1 ? "" : "es", n.failed, n.unknown,
-      n.unread + n.unread_files, n.skipped_files, n.skipped_files == 1 ? "" : "s");
-  if (n.failed_groups > 0)
-    out += fmt::format("; {} group{} of launches failed", n.failed_groups, n.failed_groups == 1 ? "" : "s");
+  std::string out =
+      fmt::format("{}: {} launch{} checked, {} of them failed, {} with something unknown, {} not readable; {} skipped",
+                  counted(run.files, "file"), n.checked, n.checked == 1 ? "" : "es", n.failed, n.unknown,
+                  n.unread + n.unread_files, counted(n.skipped_files, "file"));
+  if (n.failed_groups > 0) out += fmt::format("; {} of launches failed", counted(n.failed_groups, "group"));
   if (n.doubtful > 0) out += fmt::format("; {} doubtful", n.doubtful);
   if (n.incomplete > 0) out += fmt::format("; {} incomplete", n.incomplete);
-  if (run.ignored() > 0) out += fmt::format("; {} finding{} ignored", run.ignored(), run.ignored() == 1 ? "" : "s");
+  if (run.ignored() > 0) out += fmt::format("; {} ignored", counted(run.ignored(), "finding"));
   return out + "\n";
 }
 

@@ -3,14 +3,13 @@
 
 #include <string>
 
-#include <fmt/format.h>
-
+#include "src/base/counted.h"
 #include "src/report/check_run.h"
 
 namespace preflight::report {
 
 inline std::string ignored_text(const CheckedGroup& group) {
-  return fmt::format("{} finding{} ignored", group.ignored.size(), group.ignored.size() == 1 ? "" : "s");
+  return counted(group.ignored.size(), "finding") + " ignored";
 }
 
 }  // namespace preflight::report

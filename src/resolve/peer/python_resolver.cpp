@@ -1,5 +1,4 @@
 // Tested by tests/python_resolver_test.cpp with a stand-in interpreter.
-#include "src/base/counted.h"
 #include "src/resolve/peer/python_resolver.h"
 
 #include <sys/wait.h>
@@ -12,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "src/base/child_process.h"
+#include "src/base/counted.h"
 #include "src/base/embedded.h"
 #include "src/resolve/core/parsed_launch.h"
 #include "src/resolve/core/refusal_sites.h"
@@ -36,9 +36,7 @@ Result<std::string> run_script(const std::string& interpreter, const std::string
   std::string line;
   const auto next = child->next_line(line, std::chrono::seconds(timeout_seconds));
   if (next == ChildProcess::Next::kTimeout) {
-    return failure(
-        fmt::format("SGLang did not answer within {} second{}", timeout_seconds, timeout_seconds == 1 ? "" : "s"),
-        interpreter);
+    return failure(fmt::format("SGLang did not answer within {}", counted(timeout_seconds, "second")), interpreter);
   }
   const int status = child->finish();
   if (next == ChildProcess::Next::kLine) return line;
