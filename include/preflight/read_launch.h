@@ -9,7 +9,8 @@
 
 namespace preflight {
 
-// Why something was taken that the file does not say: nothing sets it; where the file stands; no such file lies there.
+// Why something was taken that the file does not say: nothing sets it; where the file stands; no such file lies there;
+// a name that is made up where this runs.
 enum class TakenWhy { kNotSet, kPlace, kMissing, kMadeUp };
 
 struct ReadLaunch {
