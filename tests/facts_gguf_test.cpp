@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <thread>
-#include <chrono>
 
 #include "src/facts/gguf/gguf_file.h"
 #include "src/facts/model_files.h"
@@ -317,7 +315,7 @@ TEST(Gguf, HeadersOfATargetAndItsDraftAreReadOnce) {
   const testing::TemporaryDirectory root;
   const std::string target = root.file("target.gguf", Writer("qwen3").sizes().tensor("b").tensor("a").file());
   const std::string draft = root.file("draft.gguf", Writer("qwen3").sizes().tensor("c").file());
-  std::this_thread::sleep_for(std::chrono::milliseconds(150));  // what was written just now may be written again unseen
+  testing::wait_until_settled();
   const auto first = read_gguf(target, GgufReaders::kPackage);
   ASSERT_TRUE(first);
   EXPECT_THAT((*first)->tensors, ::testing::ElementsAre("a", "b"));

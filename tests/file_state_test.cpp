@@ -5,10 +5,8 @@
 #include <sys/stat.h>
 
 #include <array>
-#include <chrono>
 #include <ctime>
 #include <filesystem>
-#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -23,15 +21,13 @@ void set_written(const std::string& path, std::int64_t seconds) {
   ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), times.data(), 0), 0);
 }
 
-void wait_until_settled() { std::this_thread::sleep_for(std::chrono::milliseconds(150)); }
-
 TEST(FileState, IsNotToldOfWhatMayBeWrittenUnseen) {
   const testing::TemporaryDirectory dir;
   const std::string path = dir.file("a", "one");
   EXPECT_FALSE(settled_state(path));  // of this moment
   set_written(path, 1'000'000'000);
   EXPECT_FALSE(settled_state(path));  // that was now, too
-  wait_until_settled();
+  testing::wait_until_settled();
   EXPECT_TRUE(settled_state(path));
   EXPECT_FALSE(settled_state(dir.path()));
   EXPECT_FALSE(settled_state(dir.path() + "/none"));
@@ -43,14 +39,14 @@ TEST(FileState, IsTheSameUnderEveryNameAndAnotherAfterEachChange) {
   const std::string path = dir.file("a", "one");
   const std::string other = dir.file("b", "one");
   std::filesystem::create_hard_link(path, dir.path() + "/c");
-  wait_until_settled();
+  testing::wait_until_settled();
   const auto first = settled_state(path);
   ASSERT_TRUE(first);
   EXPECT_EQ(settled_state(dir.path() + "/c"), first);
   EXPECT_NE(settled_state(other), first);
   dir.file("a", "two");
   set_written(path, first->written / 1'000'000'000);
-  wait_until_settled();
+  testing::wait_until_settled();
   const auto second = settled_state(path);
   ASSERT_TRUE(second);
   EXPECT_NE(second, first);

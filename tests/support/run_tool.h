@@ -24,6 +24,9 @@ ToolRun run_command_line(const std::string& text);
 std::string read_file(const std::string& path);
 void write_file(const std::string& path, const std::string& text);
 
+// Until the files written so far are old enough to be remembered: one of this moment may be written again unseen.
+void wait_until_settled();
+
 // A directory that goes away with the object.
 class TemporaryDirectory {
  public:
