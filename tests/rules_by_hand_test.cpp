@@ -1082,6 +1082,7 @@ const Bound kBounds[] = {
     {"LC004", 20, true, "llama-4-scout-17b-16e", "--device xpu --tp-size 8", local_chunk(97, 32)},
     {"LC004", 20, true, "llama-4-scout-17b-16e", "--device xpu --tp-size 8", local_chunk(95, 32)},
     {"VA004", 23, false, "qwen3-0.6b", "--device xpu --attention-backend qsa", text("indexer_n_heads", 4)},
+    {"VA004", 23, true, "deepseek-v2-lite-chat", "--device xpu --attention-backend dsa", text("index_topk", 2048)},
     {"VA012", 18, true, "qwen3-8b", kPlain, field(Field::startup_weight_load_mode, "overlap")},
     {"VA012", 23, false, "qwen3-8b", kPlain, field(Field::startup_weight_load_mode, "serial")},
     {"VA012", 17, true, "qwen3-8b", kPlain, field(Field::weight_cache_mode, "daemon")},

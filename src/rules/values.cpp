@@ -168,12 +168,12 @@ struct FamilyBackend {
   std::string_view family;
   bool (*serves)(const LaunchFacts&);
 };
-bool has_index_topk(const LaunchFacts& f) { return !f.model().text("index_topk").is_none(); }
+bool is_sparse(const LaunchFacts& f) { return is_deepseek_sparse(f.model(), f.release()); }
 bool has_indexer(const LaunchFacts& f) { return has_qwen_indexer(f.model()); }
 bool is_v4(const LaunchFacts& f) { return is_deepseek_v4(f.model(), f.release()); }
 constexpr std::array kFamilyBackends = {
-    FamilyBackend{"dsa", "models with DeepSeek sparse attention (index_topk)", has_index_topk},
-    FamilyBackend{"nsa", "models with DeepSeek sparse attention (index_topk)", has_index_topk},
+    FamilyBackend{"dsa", "models with DeepSeek sparse attention", is_sparse},
+    FamilyBackend{"nsa", "models with DeepSeek sparse attention", is_sparse},
     FamilyBackend{"qsa", "Qwen models with sparse attention (indexer_n_heads)", has_indexer},
     FamilyBackend{"dsv4", "DeepSeek-V4", is_v4}, FamilyBackend{"compressed", "DeepSeek-V4", is_v4}};
 
