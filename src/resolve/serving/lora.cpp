@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "src/python/integer.h"
+#include "src/resolve/models/model_queries.h"
 #include "src/resolve/serving/uuid5.h"
 
 namespace preflight::resolve {
@@ -74,11 +75,10 @@ void check_speculation(Resolution& r) {
         RF::kOther, "ValueError", kFunction,
         fmt::format("LoRA works with NGRAM, EAGLE, EAGLE3, DFLASH and DSPARK speculation, not with {}.", algorithm));
   }
-  const std::string* ragged = r.env_text("SGLANG_RAGGED_VERIFY_MODE");
   const bool trtllm = r.is(Field::moe_runner_backend, "experimental_sgl_trtllm") ||
                       r.is(Field::speculative_moe_runner_backend, "experimental_sgl_trtllm");
   const std::pair<bool, std::string_view> unsupported[] = {
-      {algorithm == "DSPARK" && ragged != nullptr && *ragged != "static",
+      {algorithm == "DSPARK" && ragged_verify_mode(r) != RaggedVerify::kStatic,
        "SGLANG_RAGGED_VERIFY_MODE other than static"},
       {r.on(Field::speculative_adaptive), "--speculative-adaptive"},
       {trtllm, "the MoE runner experimental_sgl_trtllm"},
