@@ -1,4 +1,4 @@
-// A number and what it counts, as text that people read: "1 token", "2 tokens".
+// A number and what it counts, as text that people read: "1 token", "2 tokens", "2 launches".
 #pragma once
 
 #include <concepts>
@@ -9,7 +9,7 @@ namespace preflight {
 
 template <std::integral Number>
 std::string plural(Number n, std::string_view word) {
-  return std::string(word) + (n == 1 ? "" : "s");
+  return std::string(word) + (n == 1 ? "" : word.ends_with("ch") ? "es" : "s");
 }
 
 template <std::integral Number>

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "src/base/ascii_case.h"
+#include "src/base/counted.h"
 #include "src/commands/check_options.h"
 #include "src/commands/subcommand.h"
 #include "src/commands/suggest_kernels.h"
@@ -147,7 +148,7 @@ void look_for_cards(Answer& a) {
     Search other = s;
     other.inputs.device.count = cards;
     if (!width_given) other.more_cards_than = cards - 1;
-    if (first_of(a, std::move(other), fmt::format("{} such card{}", cards, cards == 1 ? "" : "s"))) return;
+    if (first_of(a, std::move(other), counted(cards, "such card"))) return;
   }
 }
 

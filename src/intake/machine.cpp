@@ -14,6 +14,7 @@
 
 #include "preflight/release.h"
 #include "src/base/ascii_case.h"
+#include "src/base/counted.h"
 #include "src/facts/cards.h"
 #include "src/facts/host_memory.h"
 #include "src/facts/launch_variables.h"
@@ -155,17 +156,17 @@ bool same(const DeviceFacts& a, const DeviceFacts& b) {
 bool memory_known(const DeviceFacts& device) { return device.memory_mib > 0; }
 
 // The card that counts for all, and whether all are like it. One whose memory is not known has nothing to compare.
-struct Counted {
+struct CountingCard {
   DeviceFacts device;
   bool alike = true;
   bool known = true;  // the memory of every one
 };
 
-Counted counted(const std::vector<DeviceFacts>& devices) {
+CountingCard counting_card(const std::vector<DeviceFacts>& devices) {
   const auto less = [](const DeviceFacts& a, const DeviceFacts& b) {
     return std::pair(!memory_known(a), a.memory_mib) < std::pair(!memory_known(b), b.memory_mib);
   };
-  Counted out{.device = *std::ranges::min_element(devices, less)};
+  CountingCard out{.device = *std::ranges::min_element(devices, less)};
   out.alike = std::ranges::all_of(devices, [&](const DeviceFacts& d) { return same(d, out.device); });
   out.known = std::ranges::all_of(devices, memory_known);
   return out;
@@ -175,7 +176,7 @@ Counted counted(const std::vector<DeviceFacts>& devices) {
 void tell_of(const facts::VisibleDevices& visible, bool memory_given, std::vector<std::string>& notes) {
   notes.insert(notes.end(), visible.notes.begin(), visible.notes.end());
   if (visible.devices.empty()) return;
-  const Counted card = counted(visible.devices);
+  const CountingCard card = counting_card(visible.devices);
   if (!card.alike) notes.push_back(fmt::format("the cards differ; the smallest, {}, counts for all", card.device.name));
   if (const auto other = std::ranges::find_if(visible.devices, facts::is_unknown_card);
       other != visible.devices.end()) {
@@ -204,7 +205,7 @@ void take_visible(const facts::VisibleDevices& visible, MachineFacts& facts) {
   if (visible.devices.empty()) return;
   const int count = facts.device.count;
   const auto host = facts.device.host_memory_mib;
-  const Counted card = counted(visible.devices);
+  const CountingCard card = counting_card(visible.devices);
   facts.device = card.device;
   facts.device.count = count;
   facts.device.host_memory_mib = host;
@@ -434,8 +435,7 @@ MachineFacts machine_for(const MachineLookup& lookup, const Environment& launch,
   out.notes.insert(out.notes.begin(), lookup.release_notes.begin(), lookup.release_notes.end());
   const bool memory_given = out.memory_origin == Origin::kGiven;
   if (given)
-    out.notes.push_back(fmt::format("the container may use {} card{} ({})", given->count, given->count == 1 ? "" : "s",
-                                    given->said_by));
+    out.notes.push_back(fmt::format("the container may use {} ({})", counted(given->count, "card"), given->said_by));
   if (out.count_origin == Origin::kGiven || (lookup.count_settled && out.count_origin == Origin::kFile)) {
     if (out.device_origin == Origin::kSystem)
       tell_of(facts::visible_devices(lookup.cards, {}), memory_given, out.notes);

@@ -167,8 +167,8 @@ std::string fleet_summary(const FleetComparison& fleet) {
   const auto fail = count([](const auto& l) { return l.difference && l.difference->still_fails; });
   const auto open = count([](const auto& l) { return !l.difference; });
   const auto all = static_cast<std::ptrdiff_t>(fleet.launches.size());
-  return fmt::format("{} launch{}: {} worse off, {} still fail{}, {} different, {} the same, {} not compared\n", all,
-                     all == 1 ? "" : "es", worse, fail, fail == 1 ? "s" : "", all - same - worse - fail - open, same,
+  return fmt::format("{}: {} worse off, {} still fail{}, {} different, {} the same, {} not compared\n",
+                     counted(all, "launch"), worse, fail, fail == 1 ? "s" : "", all - same - worse - fail - open, same,
                      open);
 }
 

@@ -125,15 +125,15 @@ std::string suggestions_text(const Suggestions& s, const MachineFacts& facts, co
   for (const LeftOut& l : s.left_out) out += left_out_text(l);
   if (s.launches.empty() && !s.left_out.empty())
     return out + fmt::format("{} {} what is asked, and the kernels of none that was run passed here.\n",
-                             s.found == 1 ? "1 launch" : fmt::format("{} launches", s.found), holding(s.found));
+                             counted(s.found, "launch"), holding(s.found));
   if (s.found == 0) return out + nothing_text(s);
   int number = 0;
   for (const SuggestedLaunch& c : s.launches) {
     out += fmt::format("{}. {}\n", ++number, printable(launch_command(c.arguments, c.env)));
     out += launch_text(c, s.context);
   }
-  out += fmt::format("\n{} launches were resolved and checked, {} {} what is asked.\n", s.attempts, s.found,
-                     holding(s.found));
+  out += fmt::format("\n{} {} resolved and checked, {} {} what is asked.\n", counted(s.attempts, "launch"),
+                     s.attempts == 1 ? "was" : "were", s.found, holding(s.found));
   return s.cut_off ? out + cut_off_text() : out;
 }
 

@@ -218,8 +218,9 @@ std::string unplaced(const NodeRanks& p) {
         p.nodes, p.stages(), stages, p.pp - 1);
   }
   if (p.stages() * ((p.nodes - 1) / p.nodes_per_stage()) >= p.pp) {
-    return fmt::format("{} pipeline stage{} over {} nodes: node {} is given stage {}, which there is not", p.pp,
-                       p.pp == 1 ? "" : "s", p.nodes, p.nodes - 1, p.stages() * ((p.nodes - 1) / p.nodes_per_stage()));
+    return fmt::format("{} over {} nodes: node {} is given stage {}, which there is not",
+                       counted(p.pp, "pipeline stage"), p.nodes, p.nodes - 1,
+                       p.stages() * ((p.nodes - 1) / p.nodes_per_stage()));
   }
   if (p.tp % p.nodes_per_stage() != 0) {
     return fmt::format("--tp-size {} does not divide over the {} nodes of {}", p.tp, p.nodes_per_stage(),
@@ -243,9 +244,9 @@ void sizes(const std::vector<Node>& nodes, const std::vector<PreparedLaunch>& la
     short_of.push_back(nodes[n].name);
   }
   if (short_of.empty()) return;
-  out.push_back(finding("ND003", fmt::format("{} ranks (tp × pp) over {} nodes are {} a node, and {} {} {} GPU{}",
+  out.push_back(finding("ND003", fmt::format("{} ranks (tp × pp) over {} nodes are {} a node, and {} {} {}",
                                              p.tp * p.pp, p.nodes, p.of_replica(), listed(short_of),
-                                             short_of.size() == 1 ? "has" : "have", least, least == 1 ? "" : "s")));
+                                             short_of.size() == 1 ? "has" : "have", counted(least, "GPU"))));
 }
 
 struct Meeting {

@@ -76,8 +76,8 @@ std::string groups_text(const CheckRun& run, const TextOptions& options) {
 std::string counts_line(const CheckRun& run) {
   const RunCounts n = counts_of(run);
   std::string out =
-      fmt::format("{}: {} launch{} checked, {} of them failed, {} with something unknown, {} not readable; {} skipped",
-                  counted(run.files, "file"), n.checked, n.checked == 1 ? "" : "es", n.failed, n.unknown,
+      fmt::format("{}: {} checked, {} of them failed, {} with something unknown, {} not readable; {} skipped",
+                  counted(run.files, "file"), counted(n.checked, "launch"), n.failed, n.unknown,
                   n.unread + n.unread_files, counted(n.skipped_files, "file"));
   if (n.failed_groups > 0) out += fmt::format("; {} of launches failed", counted(n.failed_groups, "group"));
   if (n.doubtful > 0) out += fmt::format("; {} doubtful", n.doubtful);

@@ -3,31 +3,25 @@
 
 #include <fmt/format.h>
 
+#include "src/base/counted.h"
 #include "src/report/folding.h"
 #include "src/report/report_json.h"
 
 namespace preflight::report {
-namespace {
-
-std::string counted(std::size_t n, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", n, n == 1 ? one : many);
-}
-
-}  // namespace
 
 std::string run_summary(const CheckRun& run) {
   const RunCounts n = counts_of(run);
-  std::string out = fmt::format("{} checked, {} failed", counted(n.checked, "launch", "launches"), n.failed);
-  if (n.failed_groups > 0) out += fmt::format(", {} failed together", counted(n.failed_groups, "group", "groups"));
+  std::string out = fmt::format("{} checked, {} failed", counted(n.checked, "launch"), n.failed);
+  if (n.failed_groups > 0) out += fmt::format(", {} failed together", counted(n.failed_groups, "group"));
   if (n.refused > 0) out += fmt::format(", {} that SGLang refuses", n.refused);
   if (n.doubtful > 0) out += fmt::format(", {} doubtful", n.doubtful);
   if (n.incomplete > 0) out += fmt::format(", {} incomplete", n.incomplete);
   const std::size_t unchecked = n.unknown + n.unread;
   if (unchecked > 0) out += fmt::format(", {} not checked", unchecked);
-  if (run.several) out += "; " + counted(run.files, "file", "files");
+  if (run.several) out += "; " + counted(run.files, "file");
   if (n.unread_files > 0) out += fmt::format(", {} not readable", n.unread_files);
   if (n.skipped_files > 0) out += fmt::format(", {} skipped", n.skipped_files);
-  if (run.ignored() > 0) out += "; " + counted(run.ignored(), "finding", "findings") + " ignored";
+  if (run.ignored() > 0) out += "; " + counted(run.ignored(), "finding") + " ignored";
   return out;
 }
 
