@@ -36,6 +36,18 @@ bool names_tools(std::string_view text) {
                      [&](std::string_view h) { return text.find(h) != std::string::npos; });
 }
 
+// Whether a whole command of the text is not known: eval "A=1; $(cat FILE)".
+bool has_unknown_command(const ShellText& text) {
+  constexpr std::string_view kEnds = ";\n&|()";
+  return std::ranges::any_of(text.unknowns, [&](const Unknown& one) {
+    const auto before = text.text.find_last_not_of(" \t", one.at == 0 ? std::string::npos : one.at - 1);
+    const auto behind = text.text.find_first_not_of(" \t", one.at + 1);
+    const bool begins = one.at == 0 || before == std::string::npos || kEnds.find(text.text[before]) != kEnds.npos;
+    const bool ends = behind == std::string::npos || kEnds.find(text.text[behind]) != kEnds.npos;
+    return begins && ends && !names_tools(one.message);
+  });
+}
+
 bool is_name(std::string_view text) {
   return !text.empty() && shell_name_start(text[0]) && std::all_of(text.begin(), text.end(), shell_name_char);
 }
@@ -686,7 +698,10 @@ void ShellEvaluator::evaluate(const std::vector<ShellWord>& words) {
     emit(unknown);  // whoever looks for a launch hears that it may be this
     return;
   }
+  const bool open = has_unknown_command(text);
+  if (open) taint("eval runs", words[0].begin);
   run_text(text);
+  if (open) taint("eval runs", words[0].begin);
 }
 
 // read, mapfile, getopts: the names behind the options.
