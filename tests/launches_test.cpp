@@ -1005,6 +1005,20 @@ TEST(Launches, AFileThatIsNotHereEndsNoScript) {
   EXPECT_THAT(on.out, AllOf(HasSubstr("b.sh:2\n"), Not(HasSubstr("unless")))) << on.out;
 }
 
+// A value that a program makes may be what is asked for: what stands behind it runs where the program finds one.
+TEST(Launches, BehindAValueThatAProgramMakesMayNotRun) {
+  const TemporaryDirectory dir;
+  const auto said = [&](const std::string& front) {
+    return run_tool({"launches", dir.file("a.sh", front + " && " + kServe + "--tp 2\n")}).out;
+  };
+  EXPECT_THAT(said("X=$(find-card)"), HasSubstr("a.sh:1, in a branch at line 1\n"));
+  EXPECT_THAT(said("Y=1 X=\"a$(find-card)\""), HasSubstr("a.sh:1, in a branch at line 1\n"));
+  for (const char* known : {"X=2", "X=$(echo 4)", "X=$Y", "D=$(cd \"$(dirname \"$0\")\" && pwd)", "find-card"})
+    EXPECT_THAT(said(known), HasSubstr("a.sh:1\n")) << known;
+  const std::string first = "set -e\nX=$(find-card)\n" + kServe;  // that a command succeeds is taken for granted
+  EXPECT_THAT(run_tool({"launches", dir.file("a.sh", first)}).out, HasSubstr("a.sh:3\n"));
+}
+
 // What a comment cuts off is put back, not deleted.
 TEST(CheckPaths, AFixKeepsOptionsThatWereCutOff) {
   const TemporaryDirectory dir;

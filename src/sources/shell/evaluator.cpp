@@ -303,6 +303,14 @@ void ShellEvaluator::note_status(const Node& node, Status status) {
 
 namespace {
 
+// NAME=$(PROGRAM …) alone: it succeeds where the program does, which is often asked for what may not be there.
+bool is_made_by_program(const Node& node) {
+  return node.words.empty() && std::ranges::any_of(node.assignments, [](const Assignment& one) {
+           return std::ranges::any_of(one.whole.parts,
+                                      [](const Part& p) { return p.kind == Part::Kind::kSubstitution; });
+         });
+}
+
 // Programs that only tell whether something is there.
 bool only_asks(std::string_view program) {
   constexpr auto kThose =
@@ -537,7 +545,8 @@ Status ShellEvaluator::run_list(const Node& node) {
   run(*node.children.front());
   --conditions_;
   may_be_missing_ = outer_missing;
-  bool asked = is_test(*node.children.front());  // what succeeded so far may have failed
+  const auto asks_for = [&](const Node& child) { return is_test(child) || is_made_by_program(child); };
+  bool asked = asks_for(*node.children.front());  // what succeeded so far may have failed
   for (std::size_t i = 1; i < node.children.size() && !error_; ++i) {
     if (good && bad) undecided_ = outer_undecided + 1;
     std::optional<ShellState>& way = node.operators[i] == "&&" ? good : bad;
@@ -546,7 +555,7 @@ Status ShellEvaluator::run_list(const Node& node) {
     const bool open = good && bad;
     const bool on_success = node.operators[i] == "&&";
     const bool tested = open && (on_success ? asked : is_test(*node.children[i - 1]));
-    asked = (on_success && asked) || is_test(*node.children[i]);
+    asked = (on_success && asked) || asks_for(*node.children[i]);
     state_ = *std::exchange(way, std::nullopt);
     const bool last = i + 1 == node.children.size();
     conditions_ += last ? 0 : 1;
