@@ -1005,6 +1005,25 @@ TEST(Launches, AFileThatIsNotHereEndsNoScript) {
   EXPECT_THAT(on.out, AllOf(HasSubstr("b.sh:2\n"), Not(HasSubstr("unless")))) << on.out;
 }
 
+// Bash reads a line, runs it, and ends at the first line that it cannot read; its trap on EXIT runs then.
+TEST(Launches, StandInFrontOfALineThatIsNoShellText) {
+  const TemporaryDirectory dir;
+  const auto said = [&](const std::string& text) {
+    const ToolRun run = run_tool({"launches", dir.file("a.sh", text)});
+    return run.out + run.err;
+  };
+  EXPECT_THAT(said(kServe + "--tp 2\nif x; then\ny\nfi fi\n" + kServe + "--tp 4\n"),
+              AllOf(HasSubstr("a.sh:1\n"), HasSubstr("--tp 2"), Not(HasSubstr("--tp 4")),
+                    HasSubstr("4:4: the shell ends here, and nothing behind it runs: fi stands here without its"),
+                    HasSubstr("5:11: a launch is named here")));
+  EXPECT_THAT(said(kServe + "--tp 2\necho \"x\n"), AllOf(HasSubstr("a.sh:1\n"), HasSubstr("2:6: the shell ends here")));
+  EXPECT_THAT(said(kServe + "--tp 2; fi\n"), AllOf(Not(HasSubstr("a.sh:1\n")), HasSubstr("fi stands here without")));
+  EXPECT_THAT(said("fi\n" + kServe + "--tp 2\n"), AllOf(Not(HasSubstr("--tp 2")), HasSubstr("1:1: fi stands here")));
+  EXPECT_THAT(said("trap '" + kServe + "--tp 8' EXIT\n" + kServe + "--tp 2\nfi\n"),
+              AllOf(HasSubstr("--tp 2"), HasSubstr("a.sh:1, as the script ends"), HasSubstr("--tp 8")));
+  EXPECT_THAT(said(kServe + "--tp 2\nexit\nfi\n"), AllOf(HasSubstr("--tp 2"), Not(HasSubstr("the shell ends"))));
+}
+
 // A value that a program makes may be what is asked for: what stands behind it runs where the program finds one.
 TEST(Launches, BehindAValueThatAProgramMakesMayNotRun) {
   const TemporaryDirectory dir;

@@ -420,6 +420,11 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
   start.on_command = [&](const ShellCommand& c, const Values& environment, const std::string& when) {
     if (!error_) command_of(script, c, environment, when);
   };
+  start.on_fault = [&](const std::string& why, std::size_t offset) {
+    if (found_.size() == first) return false;
+    notes_.push_back({"SH004", fmt::format("the shell ends here, and nothing behind it runs: {}", why), offset});
+    return true;
+  };
   auto notes = follow_shell(context.functions.empty() ? text : behind_functions(context.functions, text), text_, start);
   if (!notes) return tl::make_unexpected(notes.error());
   for (ShellNote& one : *notes) take_note(std::move(one), first);

@@ -138,6 +138,9 @@ struct ShellStart {
   std::vector<std::string> options_by_name = {};
   // A command that runs, with the environment that its program gets (its own assignments not among them).
   std::function<void(const ShellCommand&, const Values& environment, const std::string& when)> on_command;
+  // Hears that a shell cannot read the text from `offset` on, behind commands that ran. False: then it is no shell
+  // text.
+  std::function<bool(const std::string& why, std::size_t offset)> on_fault = {};
   std::optional<ShellText> zero = {};  // $0 of a text that is handed to a shell
   std::string own_file = {};           // that the text is, from the root; empty: it is none
   std::string folder = {};             // that it is started in, from the root; empty: not known

@@ -130,6 +130,29 @@ static bool is_behind_line(const std::string& text, std::size_t from, std::size_
   return std::string_view(text).substr(0, to).find('\n', from == 0 ? 0 : from - 1) != std::string_view::npos;
 }
 
+// A shell reads all of a line before it runs any of it: nothing of a line that it cannot read runs.
+std::vector<NodePtr> ShellEvaluator::next_line(ShellParser& parser) {
+  std::vector<NodePtr> out;
+  do {
+    parser.set_choices(choices_ || knows_choices(pasted_));
+    NodePtr node = parser.next();
+    if (parser.failed()) return {};
+    if (!node) break;
+    out.push_back(std::move(node));
+  } while (!parser.line_begins());
+  return out;
+}
+
+// It ends there, and what stands in front of that line has run.
+void ShellEvaluator::meet_fault(const ShellParser& parser) {
+  const bool whole = budget_.depth == 1 && !parser.gave_up() && start_.on_fault;
+  if (whole && start_.on_fault(parser.error().message, parser.fault_at())) {
+    state_.ended = true;
+  } else {
+    error_ = parser.error();
+  }
+}
+
 void ShellEvaluator::run_parsed(const ShellText& text, Text around) {
   if (++budget_.depth > limits::kShellCalls) {
     --budget_.depth;
@@ -149,19 +172,18 @@ void ShellEvaluator::run_parsed(const ShellText& text, Text around) {
   const Text before = std::exchange(text_, std::move(around));
   std::size_t end = 0;  // of the node before
   while (!error_ && !state_.ended) {
-    parser.set_choices(choices_ || knows_choices(pasted_));
-    const NodePtr node = parser.next();
-    if (parser.failed()) {
-      error_ = parser.error();
-      break;
-    }
-    if (!node) break;
+    const std::vector<NodePtr> line = next_line(parser);
+    if (parser.failed()) meet_fault(parser);
+    if (line.empty()) break;
     const std::size_t left_open = std::exchange(budget_.open_words, budget_.depth > 1 ? parser.words() : 0);
-    if (budget_.depth == 1 && is_behind_line(kept->first.text, end, node->begin))  // failglob ends a line alone
-      std::erase_if(state_.may_end, [](const auto& one) { return one.first.starts_with(kUnlessNoFile); });
-    end = std::max(node->begin, node->end);
-    run_node(*node);
-    if (state_.stays && muted_ == 0) tell_what_is_not_reached(*node);
+    for (const NodePtr& node : line) {
+      if (error_ || state_.ended) break;
+      if (budget_.depth == 1 && is_behind_line(kept->first.text, end, node->begin))  // failglob ends a line alone
+        std::erase_if(state_.may_end, [](const auto& one) { return one.first.starts_with(kUnlessNoFile); });
+      end = std::max(node->begin, node->end);
+      run_node(*node);
+      if (state_.stays && muted_ == 0) tell_what_is_not_reached(*node);
+    }
     budget_.open_words = left_open;
   }
   text_ = before;

@@ -20,6 +20,8 @@
 
 namespace preflight::sources {
 
+class ShellParser;
+
 std::optional<std::string> quoted_for_shell(std::string_view text);
 
 enum class Status { kTrue, kFalse, kUnknown };
@@ -182,6 +184,8 @@ class ShellEvaluator {
   void run_text(const ShellText& text);
   void run_whole(const ShellText& text, const std::string& file, const std::string& stands_in);
   void run_parsed(const ShellText& text, Text around);
+  std::vector<NodePtr> next_line(ShellParser& parser);
+  void meet_fault(const ShellParser& parser);
   void note_place(const Node& node);
   bool may_launch(const std::string& text);
   void run_substitutions(const Parts& parts);

@@ -28,13 +28,18 @@ void ShellParser::fail(std::string message, std::size_t at) {
   error_at_ = at;
 }
 
+void ShellParser::give_up(std::string message, std::size_t at) {
+  gave_up_ = gave_up_ || !failed();
+  fail(std::move(message), at);
+}
+
 Error ShellParser::error() const {
-  const LineColumn at = line_column(pasted_, std::min(outer(error_at_), pasted_.size()));
+  const LineColumn at = line_column(pasted_, fault_at());
   return {error_, fmt::format("{}:{}", at.line, at.column)};
 }
 
 bool ShellParser::count(std::size_t at) {
-  if (++nodes_ > limits::kShellNodes) fail("this text has more words than are followed", at);
+  if (++nodes_ > limits::kShellNodes) give_up("this text has more words than are followed", at);
   return !failed();
 }
 
@@ -236,7 +241,7 @@ NodePtr ShellParser::pipeline() {
 NodePtr ShellParser::command() {
   skip_blanks();
   const std::size_t from = at_;
-  if (++depth_ > limits::kShellDepth) fail("commands are nested too deep", at_);
+  if (++depth_ > limits::kShellDepth) give_up("commands are nested too deep", at_);
   NodePtr node;
   if (!failed() && count(at_)) {
     if (const std::string word = reserved(); !word.empty()) node = compound(word);

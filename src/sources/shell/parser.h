@@ -2,6 +2,7 @@
 // commands and here-documents (parser.cpp). Bash's grammar as far as scripts of operators go.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <string>
@@ -31,6 +32,12 @@ class ShellParser {
 
   [[nodiscard]] bool failed() const { return !error_.empty(); }
   [[nodiscard]] Error error() const;
+  // Where the text stops being shell text, in the pasted text.
+  [[nodiscard]] std::size_t fault_at() const { return std::min(outer(error_at_), pasted_.size()); }
+  // Whether it failed because there is more than is followed: a shell would go on.
+  [[nodiscard]] bool gave_up() const { return gave_up_; }
+  // Whether what comes next begins a line of commands: a shell reads a whole line before it runs any of it.
+  [[nodiscard]] bool line_begins() const { return line_begins_; }
   [[nodiscard]] std::size_t words() const { return nodes_; }
   [[nodiscard]] const std::vector<HereDocument>& here_documents() const { return here_documents_; }
   std::vector<ShellNote> take_notes() { return std::move(notes_); }
@@ -42,6 +49,7 @@ class ShellParser {
   [[nodiscard]] bool at_end() const { return at_ >= text_.size(); }
   [[nodiscard]] std::size_t outer(std::size_t offset) const;
   void fail(std::string message, std::size_t at);
+  void give_up(std::string message, std::size_t at);
   bool count(std::size_t at);
 
   // parser.cpp
@@ -117,6 +125,7 @@ class ShellParser {
   std::vector<Pending> pending_;
   std::vector<ShellNote> notes_;
   std::string error_;
+  bool gave_up_ = false;
   std::size_t error_at_ = 0;
 };
 

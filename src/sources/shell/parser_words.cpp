@@ -299,7 +299,7 @@ void ShellParser::braces(Parts& parts, bool quoted) {
   const std::size_t from = at_;
   const std::size_t close = closing_brace(at_ + 2, quoted);
   if (close == std::string_view::npos) return fail("the brace of ${…} is not closed", from);
-  if (++depth_ > limits::kShellDepth) return fail("expansions are nested too deep", from);
+  if (++depth_ > limits::kShellDepth) return give_up("expansions are nested too deep", from);
   Part part{.kind = Part::Kind::kParameter, .quoted = quoted, .begin = from, .end = close + 1};
   std::size_t i = at_ + 2;
   if ((text_[i] == '#' || text_[i] == '!') && i + 1 < close) part.prefix = text_[i++];

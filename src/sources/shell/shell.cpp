@@ -100,6 +100,7 @@ bool comes_to_launch(const ShellText& script, std::string_view pasted, const She
   probe.wants_environment = [](const ShellCommand&) { return false; };
   bool any = false;
   probe.on_command = [&](const ShellCommand& c, const Values&, const std::string&) { any = any || may_start(c); };
+  probe.on_fault = [&](const std::string&, std::size_t) { return any; };
   ShellEvaluator evaluator(script, pasted, probe, budget);
   if (!evaluator.run()) return false;
   if (const TakenDefaults& defaults = evaluator.state().defaults; defaults != nullptr) {
