@@ -341,6 +341,16 @@ Experts experts(const ModelFacts& m) {
   return e;
 }
 
+std::int64_t shared_experts_width(const ModelFacts& m) {
+  const std::int64_t routed = first_int(m, {"moe_intermediate_size", "intermediate_size"});
+  if (architecture_starts_with(m, {"Llama4"})) return routed;
+  const std::int64_t width = first_int(
+      m, {"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size", "shared_intermediate_size"});
+  if (width > 0) return width;
+  const std::int64_t count = first_int(m, {"n_shared_experts", "num_shared_experts", "moe_num_shared_experts"});
+  return integer::bounded_times(count, routed);
+}
+
 std::int64_t lfm2_width(const ModelFacts& m) {
   const std::int64_t given = std::max<std::int64_t>(0, config_int(m, "intermediate_size"));
   const Value adjust = m.text("block_auto_adjust_ff_dim");

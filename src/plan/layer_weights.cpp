@@ -141,10 +141,7 @@ void add_experts(const Shape& s, Layer& l, bool gated, const WeightSplit& split)
   l.experts += count * sides * (latent > 0 ? latent : s.hidden) * width;
   l.copied += 2 * s.hidden * latent;
   l.plain += count * s.hidden;
-  double shared =
-      s.number({"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size", "shared_intermediate_size"});
-  if (shared == 0) shared = s.number({"n_shared_experts", "num_shared_experts", "moe_num_shared_experts"}) * width;
-  if (architecture_starts_with(s.m, {"Llama4"})) shared = width;
+  const auto shared = static_cast<double>(shared_experts_width(s.m));
   l.dense += sides * s.hidden * shared;
 }
 

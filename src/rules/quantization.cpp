@@ -1,6 +1,7 @@
 // QN: quantised checkpoints on Intel GPUs.
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string>
 
 #include <fmt/format.h>
@@ -8,9 +9,11 @@
 
 #include "src/base/counted.h"
 #include "src/facts/described_form.h"
+#include "src/facts/fp4_experts.h"
 #include "src/facts/gguf/gguf_file.h"
 #include "src/facts/has_class.h"
 #include "src/facts/kinds.h"
+#include "src/plan/plain_modules.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
 #include "src/rules/quantization_methods.h"
@@ -32,7 +35,9 @@ std::vector<std::string> fitting_tp(const LaunchFacts& f, std::int64_t blocks) {
 std::optional<Finding> expert_block(const LaunchFacts& f) {
   const auto block = fp8_block(f.model());
   const Experts e = experts(f.model());
-  if (!block || e.count == 0 || e.intermediate_size <= 0 || f.env_on("SGLANG_SHARED_EXPERT_TP1")) return std::nullopt;
+  if (!block || e.count == 0 || e.intermediate_size <= 0) return std::nullopt;
+  // A first check is left out then, and FP8's own of the experts finds the same later; it sees none in FP4.
+  if (f.env_on("SGLANG_SHARED_EXPERT_TP1") && has_fp4_experts(f.model(), true, f.release())) return std::nullopt;
   const std::int64_t ranks = f.moe_tp();
   if (e.intermediate_size % ranks == 0 && (e.intermediate_size / ranks) % block->first == 0) return std::nullopt;
   // An expert that is no whole number of blocks fits no split, not even one on a single rank.
@@ -56,7 +61,34 @@ struct CutLayer {
   bool merged = false;  // several matrices in one: each is whole blocks on a single rank, too
 };
 
-std::vector<CutLayer> cut_layers(const LaunchFacts& f, std::pair<std::int64_t, std::int64_t> blocks) {
+// Shared experts are an MLP of their own on Intel GPUs, which all tensor ranks cut, however the routed ones are laid
+// out. Exchanges of tokens keep it whole on each rank, and the variable does in the classes that read it.
+std::int64_t shared_expert_ranks(const LaunchFacts& f) {
+  const bool asked =
+      f.env_on("SGLANG_SHARED_EXPERT_TP1") &&
+      language_class_starts_with(f.model(), {"Deepseek", "GlmMoeDsa", "Kimi", "DotsVLM", "MistralLarge3", "Laguna"});
+  return asked || !f.one_of(Field::moe_a2a_backend, {"", "none"}) ? 1 : f.tp();
+}
+
+bool leaves_shared_experts(const ModelFacts& m) {
+  const auto plain = plan::plain_modules_of(m);
+  const auto left = [&](std::string_view name) {
+    return plain->leaves_plain(fmt::format("model.layers.{}.mlp.{}.gate_up_proj", m.num_hidden_layers - 1, name));
+  };
+  return left("shared_experts") || left("shared_expert");
+}
+
+std::vector<CutLayer> shared_expert_cuts(const LaunchFacts& f, std::pair<std::int64_t, std::int64_t> blocks) {
+  const ModelFacts& m = f.model();
+  const bool fused = f.on(Field::enforce_shared_experts_fusion);
+  if (!has_experts(m) || fused || leaves_shared_experts(m)) return {};
+  const std::int64_t width = shared_experts_width(m);
+  const std::int64_t ranks = shared_expert_ranks(f);
+  return {{"gate and up projection of the shared experts", width, ranks, blocks.first, true},
+          {"down projection of the shared experts", width, ranks, blocks.second}};
+}
+
+std::vector<CutLayer> dense_cuts(const LaunchFacts& f, std::pair<std::int64_t, std::int64_t> blocks) {
   const ModelFacts& m = f.model();
   const auto [block_n, block_k] = blocks;
   const std::int64_t atp = f.attention_tp();
@@ -77,9 +109,16 @@ std::vector<CutLayer> cut_layers(const LaunchFacts& f, std::pair<std::int64_t, s
   return cuts;
 }
 
+std::vector<CutLayer> cut_layers(const LaunchFacts& f, std::pair<std::int64_t, std::int64_t> blocks) {
+  std::vector<CutLayer> cuts;
+  if (!is_hybrid(f.model())) cuts = dense_cuts(f, blocks);
+  std::ranges::copy(shared_expert_cuts(f, blocks), std::back_inserter(cuts));
+  return cuts;
+}
+
 std::optional<Finding> dense_block(const LaunchFacts& f) {
   const auto block = fp8_block(f.model());
-  if (!block || !is_fp8_checkpoint(f.model()) || is_hybrid(f.model())) return std::nullopt;
+  if (!block || !is_fp8_checkpoint(f.model())) return std::nullopt;
   for (const CutLayer& c : cut_layers(f, *block)) {
     if (c.size <= 0 || (c.ranks == 1 && !c.merged)) continue;
     if (c.size % c.ranks == 0 && (c.size / c.ranks) % c.block == 0) continue;
