@@ -13,6 +13,7 @@
 #include "src/args/parse.h"
 #include "src/intake/serve.h"
 #include "src/base/ascii_case.h"
+#include "src/base/files_read.h"
 #include "src/base/limits.h"
 #include "src/intake/conceal.h"
 #include "src/intake/open_text.h"
@@ -855,6 +856,22 @@ void keep_what_is_shown(std::string_view text, ArgumentSource& source) {
   source.text = std::move(kept);
 }
 
+// Every word may name a file that the server reads: a chat template, an adapter's, a table of experts. So may what
+// stands behind its first "=", and the values of variables. Files alone are kept, whatever the options mean.
+void remember_what_is_named(const PreparedLaunch& prepared) {
+  const auto remember = [&](const std::string& word) {
+    const auto& models = prepared.inputs.models;
+    remember_named(models == nullptr ? word : models->here(word));
+  };
+  for (const auto* words : {&prepared.inputs.argv, &prepared.launch.args.argv}) {
+    for (const std::string& word : *words) {
+      remember(word);
+      if (const auto sign = word.find('='); sign != std::string::npos) remember(word.substr(sign + 1));
+    }
+  }
+  for (const auto& [name, value] : prepared.inputs.env) remember(value);
+}
+
 }  // namespace
 
 Result<PreparedLaunch> prepare_launch(const LaunchInput& input) {
@@ -862,6 +879,7 @@ Result<PreparedLaunch> prepare_launch(const LaunchInput& input) {
   auto launch = input.command ? launch_in(input) : Result<sources::LaunchCommand>();
   auto prepared = input.command && launch ? prepare(of_its_own(input, *launch)) : prepare(input);
   if (prepared) {
+    remember_what_is_named(*prepared);
     const std::string given = input.command ? std::string() : std::move(prepared->source.text);
     keep_what_is_shown(input.command ? *input.command : given, prepared->source);
     conceal(*prepared);

@@ -69,6 +69,7 @@ constexpr const char* kOtherNames = "it has other names (hard links), which woul
 
 std::string why_no_place(const std::string& path) {
   if (was_read(path)) return path + ": this file is read here, and nothing is written over it";
+  if (was_named(path)) return path + ": the launch names this file, and nothing is written over it";
   struct stat status {};
   return stat(path.c_str(), &status) == 0 && has_other_names(status) ? path + ": " + kOtherNames : std::string();
 }
