@@ -39,7 +39,8 @@ int print_chain(Field field, const PreparedLaunch& prepared, const OutputOptions
   const Launch& launch = prepared.launch;
   const std::vector<Diagnostic> findings =
       launch.resolved.empty() ? std::vector<Diagnostic>{} : check(launch).diagnostics;
-  report::print(report::chain_page(launch, field, findings, text_options(output)));
+  const std::string open = prepared.unknown_model ? left_open_by(*prepared.unknown_model) : "";
+  report::print(report::chain_page(launch, field, findings, open, text_options(output)));
   return launch.resolved.empty() ? kFindings : kOk;
 }
 

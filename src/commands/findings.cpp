@@ -368,7 +368,8 @@ bool shapes_assumed(const PreparedLaunch& prepared) {
 }
 
 std::string left_open_by(const UnknownModel& model) {
-  return fmt::format("nothing is known about the model {}; values that depend on it are not resolved", model.path);
+  return fmt::format("nothing is known about the {}model {}; values that depend on it are not resolved",
+                     model.is_draft ? "draft " : "", model.path);
 }
 
 std::vector<Diagnostic> findings_of(const PreparedLaunch& prepared, const CheckOptions& options, Coverage& coverage) {

@@ -347,7 +347,7 @@ std::string message_page(const ExplainedMessage& explained, const TextOptions& o
 }
 
 std::string chain_page(const Launch& launch, Field field, const std::vector<Diagnostic>& findings,
-                       const TextOptions& options) {
+                       const std::string& open, const TextOptions& options) {
   const Style style(options.colour);
   std::string out = "\n" + style.bold("in this launch") + "\n  ";
   if (launch.resolved.empty()) {
@@ -361,6 +361,7 @@ std::string chain_page(const Launch& launch, Field field, const std::vector<Diag
   }
   if (launch.refusal)  // as far as the value came
     out += line_text("  then", "SGLang refuses the launch: " + printable(launch.refusal->message), options);
+  if (!open.empty()) out += line_text("  then", printable(open), options);
   for (const Diagnostic& d : findings) {
     if (d.field != field) continue;
     out += fmt::format("  {} {}\n", style.severity(d.severity, d.rule), printable(d.message));

@@ -32,9 +32,10 @@ struct ExplainedMessage {
 };
 std::string message_page(const ExplainedMessage& explained, const TextOptions& options);
 
-// The field's value at every step of this launch, and `findings` about it.
+// The field's value at every step of this launch, and `findings` about it. `open`: why the steps end before SGLang's
+// do.
 std::string chain_page(const Launch& launch, Field field, const std::vector<Diagnostic>& findings,
-                       const TextOptions& options);
+                       const std::string& open, const TextOptions& options);
 // What the rule finds in a launch; where it finds nothing, `silent` says why.
 std::string rule_in_launch(const std::vector<Diagnostic>& findings, std::string_view silent,
                            const TextOptions& options);
