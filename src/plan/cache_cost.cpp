@@ -1,7 +1,6 @@
 // Bytes that one token, and one request, take in the caches of one rank. See memory_sheet.h.
 #include <algorithm>
 
-#include "src/facts/fp4_experts.h"
 #include "src/facts/has_class.h"
 #include "src/facts/kinds.h"
 #include "src/plan/compressed_pools.h"
@@ -219,8 +218,8 @@ std::optional<CacheCost> cache_cost(const Launch& launch) {
   double most_bytes = -1.0;
   bool keyless = false;
   for (const Stage& stage : told_stages(view)) {
-    const auto cost = is_deepseek_v4(*launch.model, launch.release()) ? compressed_cost(view, stage)
-                                                                      : cost_of_stage(view, shape, kept, stage);
+    const auto cost =
+        is_compressed(*launch.model) ? compressed_cost(view, stage) : cost_of_stage(view, shape, kept, stage);
     if (!cost) return std::nullopt;
     const double bytes =
         static_cast<double>(cost->bytes_per_token) +

@@ -158,6 +158,10 @@ class Pools {
 
 }  // namespace
 
+bool is_compressed(const ModelFacts& model) {
+  return std::ranges::any_of(model.architectures, [](const std::string& a) { return a.starts_with("DeepseekV4"); });
+}
+
 std::optional<CacheCost> compressed_cost(const LaunchView& view, const Stage& stage) {
   const Pools pools(view, stage);
   if (!pools.known()) return std::nullopt;

@@ -14,6 +14,8 @@
 
 namespace preflight::plan {
 
+bool is_compressed(const ModelFacts& model);
+
 // What a token costs on one stage; nullopt where the release or an option lays the pools out otherwise.
 std::optional<CacheCost> compressed_cost(const LaunchView& view, const Stage& stage);
 

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "src/facts/fp4_experts.h"
 #include "src/facts/kinds.h"
 #include "src/launch/workspace.h"
 #include "src/plan/compressed_pools.h"
@@ -174,9 +173,8 @@ std::optional<MemorySheet> memory_sheet(const Launch& launch, const MemoryInputs
   if (why = why_not_counted(view, weights || inputs.weights_gib); !why.empty()) return std::nullopt;
   const auto cost = cache_cost(launch);
   if (!cost) {
-    why = is_deepseek_v4(*launch.model, launch.release())
-              ? "the pools of this architecture's compressed layers are not counted"
-              : "the configuration does not tell the size of a token in the cache";
+    why = is_compressed(*launch.model) ? "the pools of this architecture's compressed layers are not counted"
+                                       : "the configuration does not tell the size of a token in the cache";
     return std::nullopt;
   }
   MemorySheet sheet;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "src/facts/fp4_experts.h"
 #include "src/plan/compressed_pools.h"
 #include "src/plan/window_pool.h"
 #include "src/python/integer.h"
@@ -114,7 +113,7 @@ void count_tokens(const LaunchView& view, MemorySheet& sheet) {
   if (sheet.cache_gib <= 0.0) return;
   const auto bytes = integer::bounded_whole(sheet.cache_gib * kGib);
   const auto cap = capped_window_pool(view, sheet.cost);
-  if (is_deepseek_v4(view.model(), view.release())) {
+  if (is_compressed(view.model())) {
     const CompressedPools pools = compressed_pools(view, bytes, asked_tokens(view));
     sheet.tokens = pools.tokens;
     sheet.window_tokens = pools.window_tokens;
