@@ -644,7 +644,7 @@ class Makefile {
     return !name.empty() && name.find_first_of("%*?[~$") == std::string::npos && name.find(kHole) == std::string::npos;
   }
 
-  [[nodiscard]] std::size_t line_of(const Rule& rule) const { return finder_.place(rule.at).line; }
+  [[nodiscard]] int line_of(const Rule& rule) const { return finder_.place(rule.at).line; }
 
   // make refuses a goal where it finds no way to what that asks for first.
   std::string where_found(const std::string& target, const std::string& stem) {
