@@ -103,6 +103,8 @@ std::int64_t LaunchView::moe_tp() const {
   return std::max<std::int64_t>(1, tp() / std::max<std::int64_t>(1, ep()) / std::max<std::int64_t>(1, moe_dp()));
 }
 
+bool LaunchView::exchanges_tokens() const { return !one_of(Field::moe_a2a_backend, {"", "none"}); }
+
 std::string LaunchView::algorithm() const { return ascii_upper(text(Field::speculative_algorithm)); }
 
 bool LaunchView::eagle_family() const {

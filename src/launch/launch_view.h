@@ -73,6 +73,7 @@ class LaunchView {
   [[nodiscard]] std::int64_t dp_ranks() const { return ordinary_dp() * attention_dp(); }
   [[nodiscard]] std::int64_t attention_tp() const;  // ranks that share one attention layer's heads
   [[nodiscard]] std::int64_t moe_tp() const;        // ranks that share one expert
+  [[nodiscard]] bool exchanges_tokens() const;      // each is sent to the ranks of its experts
   [[nodiscard]] std::int64_t page_size() const { return size(Field::page_size); }
   // --mem-fraction-static where it is a share of the device's memory, more than 0 and less than 1: VA002 is about
   // others.

@@ -18,9 +18,8 @@ std::optional<Finding> graph_with_replicas(const LaunchFacts& f) {
 // Without replicas the same assertion meets launches whose attention input is scattered over the ranks.
 std::optional<Finding> graph_with_scattered_input(const LaunchFacts& f) {
   if (!f.decode_graph_full() || f.attention_dp() > 1) return std::nullopt;
-  const std::string_view a2a = f.text(Field::moe_a2a_backend);
-  if (!a2a.empty() && a2a != "none") {
-    return Finding{.message = fmt::format("a decode graph with --moe-a2a-backend {}", a2a),
+  if (f.exchanges_tokens()) {
+    return Finding{.message = fmt::format("a decode graph with --moe-a2a-backend {}", f.text(Field::moe_a2a_backend)),
                    .field = Field::moe_a2a_backend};
   }
   if (f.integer(Field::moe_dense_tp_size, 0) == 1) {

@@ -179,7 +179,7 @@ constexpr std::array kWithoutExpertRanks = {"AfmoeForCausalLM", "DbrxForCausalLM
 // ones and, whatever runner is asked for, MXFP4.
 std::optional<Finding> experts_of_other_ranks(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
-  if (!has_experts(m) || f.ep() <= 1 || !f.one_of(Field::moe_a2a_backend, {"", "none"})) return std::nullopt;
+  if (!has_experts(m) || f.ep() <= 1 || f.exchanges_tokens()) return std::nullopt;
   if (f.integer(Field::dwdp_size, 1) > 1) return std::nullopt;  // every rank fetches the experts that it lacks
   if (std::ranges::any_of(kWithoutExpertRanks, [&](const char* name) { return m.has_architecture(name); }))
     return std::nullopt;

@@ -67,7 +67,7 @@ std::int64_t shared_expert_ranks(const LaunchFacts& f) {
   const bool asked =
       f.env_on("SGLANG_SHARED_EXPERT_TP1") &&
       language_class_starts_with(f.model(), {"Deepseek", "GlmMoeDsa", "Kimi", "DotsVLM", "MistralLarge3", "Laguna"});
-  return asked || !f.one_of(Field::moe_a2a_backend, {"", "none"}) ? 1 : f.tp();
+  return asked || f.exchanges_tokens() ? 1 : f.tp();
 }
 
 bool leaves_shared_experts(const ModelFacts& m) {
