@@ -332,23 +332,24 @@ std::int64_t routed_experts(const ModelFacts& model) {
 
 bool has_experts(const ModelFacts& m) { return routed_experts(m) > 0; }
 
+std::int64_t expert_width(const ModelFacts& m) { return first_int(m, {"moe_intermediate_size", "intermediate_size"}); }
+
 Experts experts(const ModelFacts& m) {
   Experts e;
   e.count = routed_experts(m);
   if (e.count == 0) return e;
   e.per_token = first_int(m, {"num_experts_per_tok", "num_experts_per_token", "moe_topk", "top_k_experts", "moe_k"});
-  e.intermediate_size = first_int(m, {"moe_intermediate_size", "intermediate_size"});
+  e.intermediate_size = expert_width(m);
   return e;
 }
 
 std::int64_t shared_experts_width(const ModelFacts& m) {
-  const std::int64_t routed = first_int(m, {"moe_intermediate_size", "intermediate_size"});
-  if (architecture_starts_with(m, {"Llama4"})) return routed;
+  if (architecture_starts_with(m, {"Llama4"})) return expert_width(m);
   const std::int64_t width = first_int(
       m, {"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size", "shared_intermediate_size"});
   if (width > 0) return width;
   const std::int64_t count = first_int(m, {"n_shared_experts", "num_shared_experts", "moe_num_shared_experts"});
-  return integer::bounded_times(count, routed);
+  return integer::bounded_times(count, expert_width(m));
 }
 
 std::int64_t lfm2_width(const ModelFacts& m) {

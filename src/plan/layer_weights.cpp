@@ -134,7 +134,7 @@ void add_dense(const Shape& s, Layer& l, double width, bool gated) {
 
 void add_experts(const Shape& s, Layer& l, bool gated, const WeightSplit& split) {
   const double count = static_cast<double>(routed_experts(s.m) + split.extra_experts);
-  const double width = s.number({"moe_intermediate_size", "intermediate_size"});
+  const double width = static_cast<double>(expert_width(s.m));
   const double sides = gated ? 3 : 2;
   // Experts of Nemotron-H and Kimi-K3 stand between two projections that every rank holds.
   const double latent = s.number({"moe_latent_size", "routed_expert_hidden_size"});

@@ -123,7 +123,7 @@ void add_own_sizes(Tally& tally, std::size_t stage, const PlainModules& modules,
 
 // Fewer than there are, where each has more than its part.
 double ranks_of_an_expert(const Shape& s, const ElementSizes& bytes, const WeightSplit& split) {
-  const double width = s.number({"moe_intermediate_size", "intermediate_size"});
+  const double width = static_cast<double>(expert_width(s.m));
   if (bytes.expert_block <= 1 || width <= 0) return at_least_one_rank(split.moe_tp);
   const double block = static_cast<double>(bytes.expert_block);
   return width / (std::ceil(width / at_least_one_rank(split.moe_tp) / block) * block);
@@ -137,7 +137,7 @@ struct ExpertTables {
 
 ExpertTables expert_tables(const ElementSizes& bytes, const Shape& s, const WeightSplit& split) {
   const double experts = static_cast<double>(routed_experts(s.m) + split.extra_experts);
-  const double inner = experts * bytes.for_inner * s.number({"moe_intermediate_size", "intermediate_size"});
+  const double inner = experts * bytes.for_inner * static_cast<double>(expert_width(s.m));
   const double outer = experts * bytes.for_outer * s.hidden;
   return {inner + outer, (inner / at_least_one_rank(split.moe_tp) + outer) / at_least_one_rank(split.ep)};
 }
