@@ -124,6 +124,9 @@ struct ModelFacts {
   [[nodiscard]] Value root(std::string_view key) const;
   [[nodiscard]] Value text(std::string_view key) const;
 
+  // The text part's rope_parameters before --json-model-override-args; None where the launch overrides nothing.
+  Value rope_before_overrides;
+
   // Files beside it. Where neither it nor --quantization names a method, one that the loader reads once it is told the
   // method; and the algorithm of an hf_quant_config.json that the release makes nothing of, "" where it names none.
   std::optional<DescribedBeside> described_beside;

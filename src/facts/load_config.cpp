@@ -49,7 +49,11 @@ HfConfigPtr read_hf_config(ModelBuilder& b) {
   plain.trust_remote_code = request.trust_remote_code.truthy();
   plain.config_parser = request.config_parser;
   HfConfigPtr config = remembered_config(b.source, plain, b.log);
-  if (overridden) override_config(request.release, config, *overrides);
+  if (overridden) {
+    const HfConfigPtr text = config->sub("text_config");
+    b.facts.rope_before_overrides = (text ? text : config)->get("rope_parameters");
+    override_config(request.release, config, *overrides);
+  }
   name_by_header(request.release, request.path, config);
   return config;
 }

@@ -33,6 +33,7 @@ std::span<const Rule> quantization_rules();    // QN  quantised checkpoints
 std::span<const Rule> moe_rules();             // MO  mixture of experts
 std::span<const Rule> model_class_rules();     // MC  the class that serves the model
 std::span<const Rule> deepseek_v4_rules();     // MC  DeepSeek-V4's defaults
+std::span<const Rule> rotary_rules();          // RO  rotary positions under overrides
 std::span<const Rule> hybrid_rules();          // HY  linear attention and its cache
 std::span<const Rule> vision_rules();          // VI  vision attention
 std::span<const Rule> whole_prompt_rules();    // WP  models whose layers see the whole prompt

@@ -21,7 +21,7 @@ std::vector<Rule> join_families() {
         communication_rules(), quantization_rules(),   moe_rules(),         hybrid_rules(),       vision_rules(),
         serving_rules(),       kernel_pairing_rules(), known_issue_rules(), environment_rules(),  argument_rules(),
         refusal_rules(),       change_rules(),         input_rules(),       whole_prompt_rules(), deepseek_v4_rules(),
-        stand_in_rules()}) {
+        stand_in_rules(),      rotary_rules()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
   return all;

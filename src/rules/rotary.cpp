@@ -1,0 +1,292 @@
+// RO: rotary positions, as --json-model-override-args leaves them to SGLang's classes. transformers 5 keeps the base
+// and the scaling in one dict, rope_parameters, of which rope_scaling is another name: an override takes the place of
+// all of it, until 0.5.23 merges the two. What each class makes of a dict without rope_theta was read in srt/models of
+// 0.5.11, 0.5.12, 0.5.13, 0.5.17 and 0.5.19 to 0.5.23, where it is the same.
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "src/rules/families.h"
+#include "src/rules/launch_facts.h"
+#include "src/rules/remedy_words.h"
+#include "src/rules/serving_class.h"
+
+namespace preflight::rules {
+namespace {
+
+// What a class takes for the base where rope_parameters has none.
+enum class WithoutBase {
+  kAttribute,      // get_rope_config: the attribute rope_theta, else 10000
+  kDictAlone,      // the same, but of a dict without it 10000 whatever the attribute is
+  kQwen3,          // the attribute, else 1000000
+  kRaises,         // looks for nothing else
+  kRaisesUnscaled  // the same, and the type of scaling is not what the embedding is made by
+};
+
+struct RotaryClass {
+  std::string_view name;
+  WithoutBase without_base;
+};
+
+constexpr RotaryClass kClasses[] = {
+    {"Qwen2ForCausalLM", WithoutBase::kAttribute},
+    {"Qwen2MoeForCausalLM", WithoutBase::kAttribute},
+    {"Qwen3MoeForCausalLM", WithoutBase::kAttribute},
+    {"Glm4ForCausalLM", WithoutBase::kAttribute},
+    {"Glm4MoeForCausalLM", WithoutBase::kAttribute},
+    {"MiniMaxM2ForCausalLM", WithoutBase::kAttribute},
+    {"HunYuanDenseV1ForCausalLM", WithoutBase::kAttribute},
+    {"HunYuanMoEV1ForCausalLM", WithoutBase::kAttribute},
+    {"Ernie4_5_ForCausalLM", WithoutBase::kAttribute},
+    {"Ernie4_5_MoeForCausalLM", WithoutBase::kAttribute},
+    {"SolarForCausalLM", WithoutBase::kAttribute},
+    {"LlamaForCausalLM", WithoutBase::kDictAlone},
+    {"MistralForCausalLM", WithoutBase::kDictAlone},
+    {"Phi3ForCausalLM", WithoutBase::kDictAlone},
+    {"Qwen3ForCausalLM", WithoutBase::kQwen3},
+    {"AfmoeForCausalLM", WithoutBase::kRaises},
+    {"ApertusForCausalLM", WithoutBase::kRaises},
+    {"ArceeForCausalLM", WithoutBase::kRaises},
+    {"CohereForCausalLM", WithoutBase::kRaises},
+    {"Cohere2ForCausalLM", WithoutBase::kRaises},
+    {"GptOssForCausalLM", WithoutBase::kRaises},
+    {"Ministral3ForCausalLM", WithoutBase::kRaises},
+    {"OlmoeForCausalLM", WithoutBase::kRaises},
+    {"PhiMoEForCausalLM", WithoutBase::kRaises},
+    {"MixtralForCausalLM", WithoutBase::kRaisesUnscaled},
+    {"GemmaForCausalLM", WithoutBase::kRaisesUnscaled},
+    {"Gemma2ForCausalLM", WithoutBase::kRaisesUnscaled},
+    {"OlmoForCausalLM", WithoutBase::kRaisesUnscaled},
+    {"PersimmonForCausalLM", WithoutBase::kRaisesUnscaled},
+    {"PhiForCausalLM", WithoutBase::kRaisesUnscaled},
+    {"Starcoder2ForCausalLM", WithoutBase::kRaisesUnscaled},
+    {"DeepseekV2ForCausalLM", WithoutBase::kRaisesUnscaled},
+    {"DeepseekV3ForCausalLM", WithoutBase::kRaisesUnscaled},
+    {"DeepseekV32ForCausalLM", WithoutBase::kRaisesUnscaled},
+};
+
+// Types that get_rope of these releases knows.
+constexpr std::array<std::string_view, 8> kTypes = {"default", "linear",        "dynamic",  "llama3",
+                                                    "yarn",    "deepseek_yarn", "longrope", "proportional"};
+
+const RotaryClass* rotary_class(const LaunchFacts& f) {
+  if (has_classes_of_its_own(f)) return nullptr;
+  const auto* const found = std::ranges::find(kClasses, serving_class(f), &RotaryClass::name);
+  return found == std::end(kClasses) ? nullptr : found;
+}
+
+Value number_at(const Value& dict, std::string_view key) {
+  const Value* const found = dict.find(key);
+  return found != nullptr && found->is_number() && !found->is_bool() ? *found : Value();
+}
+
+// What the launch overrides, all of it, and the key of it that gives rope_parameters.
+struct Override {
+  Value all;
+  std::string key = "rope_scaling";
+  Value rope;
+
+  [[nodiscard]] Remedy with_rope(Value becomes) const {
+    return to_give("--json-model-override-args", {all.with(key, std::move(becomes)).json()});
+  }
+};
+
+std::optional<Override> override_of(const LaunchFacts& f) {
+  const Value& given = f[Field::json_model_override_args];
+  auto parsed = given.is_string() ? Value::parse_json(given.as_string()) : Value();
+  if (!parsed || !parsed->is_dict()) return std::nullopt;
+  Override found{.all = std::move(*parsed)};
+  for (const auto& [key, value] : found.all.as_dict()) {
+    if (key != "rope_scaling" && key != "rope_parameters") continue;
+    found.key = key;
+    found.rope = value;
+  }
+  return found;
+}
+
+struct LostBase {
+  const RotaryClass* served;
+  Override given;
+  Value of_model;
+};
+
+std::optional<LostBase> lost_base(const LaunchFacts& f) {
+  const RotaryClass* const served = rotary_class(f);
+  const Value of_model = number_at(f.model().rope_before_overrides, "rope_theta");
+  if (served == nullptr || of_model.is_none()) return std::nullopt;
+  if (const Value now = f.model().text("rope_parameters"); now.find("rope_theta") != nullptr) return std::nullopt;
+  auto given = override_of(f);
+  return given ? std::optional(LostBase{served, std::move(*given), of_model}) : std::nullopt;
+}
+
+Remedy keeping_base(const LostBase& lost) {
+  const Value rope = lost.given.rope.is_dict() ? lost.given.rope : Value::dict({{"rope_type", "default"}});
+  return lost.given.with_rope(rope.with("rope_theta", lost.of_model));
+}
+
+bool raises(const RotaryClass& served) {
+  return served.without_base == WithoutBase::kRaises || served.without_base == WithoutBase::kRaisesUnscaled;
+}
+
+double base_taken(const LaunchFacts& f, const RotaryClass& served) {
+  const Value attribute = f.model().text("rope_theta");
+  const bool alone = served.without_base == WithoutBase::kDictAlone && f.model().text("rope_parameters").is_dict();
+  if (attribute.is_number() && !alone) return attribute.as_number();
+  return served.without_base == WithoutBase::kQwen3 ? 1'000'000 : 10'000;
+}
+
+std::optional<Finding> another_base(const LaunchFacts& f) {
+  const auto lost = lost_base(f);
+  if (!lost || raises(*lost->served)) return std::nullopt;
+  const double taken = base_taken(f, *lost->served);
+  if (taken == lost->of_model.as_number()) return std::nullopt;
+  return Finding{.message = fmt::format("{} without rope_theta leaves {} a base of {:.0f} for its positions, where the "
+                                        "model has {:.0f}",
+                                        lost->given.key, lost->served->name, taken, lost->of_model.as_number()),
+                 .remedies = {keeping_base(*lost)}};
+}
+
+std::optional<Finding> no_base(const LaunchFacts& f) {
+  const auto lost = lost_base(f);
+  if (!lost || !raises(*lost->served)) return std::nullopt;
+  const bool is_dict = f.model().text("rope_parameters").is_dict();
+  return Finding{.message = fmt::format("{} without rope_theta: {} ends with {} when it asks for it", lost->given.key,
+                                        lost->served->name, is_dict ? "KeyError" : "TypeError"),
+                 .remedies = {keeping_base(*lost)}};
+}
+
+bool is_scaled(const RotaryClass* served) {
+  return served != nullptr && served->without_base != WithoutBase::kRaisesUnscaled;
+}
+
+// get_rope looks for "type" where there is no "rope_type", and merged with the model's there is one.
+std::optional<Finding> older_name_of_the_type(const LaunchFacts& f) {
+  if (!is_scaled(rotary_class(f))) return std::nullopt;
+  const auto given = override_of(f);
+  if (!given || given->rope.find("rope_type") != nullptr) return std::nullopt;
+  const Value* const asked = given->rope.find("type");
+  const Value now = f.model().text("rope_parameters");
+  const Value* const stays = now.find("rope_type");
+  if (asked == nullptr || stays == nullptr || *asked == *stays) return std::nullopt;
+  return Finding{.message = fmt::format("\"type\": {} in {} is not looked at: beside it rope_type stays {}",
+                                        asked->json(), given->key, stays->json()),
+                 .remedies = {given->with_rope(given->rope.with("rope_type", *asked))}};
+}
+
+std::optional<Finding> base_beside_the_dict(const LaunchFacts& f) {
+  if (rotary_class(f) == nullptr) return std::nullopt;
+  auto given = override_of(f);
+  if (!given) return std::nullopt;
+  const Value asked = number_at(given->all, "rope_theta");
+  const Value now = f.model().text("rope_parameters");
+  const Value stays = number_at(now, "rope_theta");
+  if (asked.is_none() || stays.is_none() || asked == stays) return std::nullopt;
+  given->key = "rope_parameters";
+  return Finding{.message = fmt::format("rope_theta {:.0f} is not looked at: rope_parameters has {:.0f}, which stays",
+                                        asked.as_number(), stays.as_number()),
+                 .remedies = {given->with_rope(now.with("rope_theta", asked))}};
+}
+
+// What get_rope misses in the dict, in words; "" where it makes an embedding of it.
+std::string missed(const Value& rope) {
+  const Value* type = rope.find("rope_type");
+  if (type == nullptr) type = rope.find("type");
+  if (type == nullptr) return "has no rope_type";
+  if (!type->is_string()) return "";
+  const bool known = std::ranges::find(kTypes, type->as_string()) != kTypes.end();
+  if (!known) return fmt::format("is of type {}, which SGLang has no positions for", type->json());
+  for (const char* factors : {"short_factor", "long_factor"}) {
+    if (type->as_string() == "longrope" && rope.find(factors) == nullptr)
+      return fmt::format("is of type longrope without {}", factors);
+  }
+  return "";
+}
+
+std::optional<Finding> unknown_type(const LaunchFacts& f) {
+  if (!is_scaled(rotary_class(f))) return std::nullopt;
+  const Value now = f.model().text("rope_parameters");
+  if (!now.is_dict()) return std::nullopt;
+  const std::string fault = missed(now);
+  if (fault.empty()) return std::nullopt;
+  return Finding{.message = fmt::format("rope_scaling {}", fault)};
+}
+
+const Rule kRules[] = {
+    {.id = "RO001",
+     .field = Field::json_model_override_args,
+     .summary = "an override of rope_scaling that changes the base of the positions",
+     .why = "rope_scaling and rope_theta are one dict since transformers 5, and an override of the one takes the place "
+            "of both: before 0.5.23 always, since then where it is null or stands in a nested part. SGLang's class "
+            "takes its own default for the base, with no log line: fluent text that is wrong.",
+     .source = "sglang/srt/utils/hf_transformers: config.py, common.py (get_rope_config); srt/models: llama.py, "
+               "qwen2.py, qwen3.py, qwen3_moe.py; sgl-project/sglang#41227",
+     .check = another_base,
+     .fires_on = {{{.model = "llama-3.1-8b-instruct",
+                    .args = "--device xpu --json-model-override-args {\"rope_scaling\":null}"}}},
+     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --json-model-override-args {\"rope_scaling\":null}"}}}},
+    {.id = "RO002",
+     .field = Field::json_model_override_args,
+     .summary = "an override of rope_scaling that takes rope_theta from a class which asks for it",
+     .why = "rope_scaling and rope_theta are one dict since transformers 5, and an override of the one takes the place "
+            "of both: before 0.5.23 always, since then where it is null. The worker ends while the class is built.",
+     .source = "sglang/srt/utils/hf_transformers/config.py; srt/models: gpt_oss.py, mixtral.py, deepseek_v2.py, "
+               "gemma2.py, phi.py; sgl-project/sglang#41227",
+     .check = no_base,
+     .fires_on = {{{.model = "gpt-oss-20b",
+                    .args = "--device xpu --json-model-override-args {\"rope_scaling\":null}"}}},
+     .quiet_on = {{{.model = "gpt-oss-20b",
+                    .args = "--device xpu --json-model-override-args {\"rope_theta\":10000}"}}}},
+    {.id = "RO003",
+     .field = Field::json_model_override_args,
+     .summary = "an override that names the scaling of positions by its older name",
+     .why = "0.5.23 merges the override with the model's rope_parameters, where rope_type stands already, and the "
+            "layers look at \"type\" only where it does not: the scaling that is asked for is not applied, with no log "
+            "line, and text beyond the length that the model was trained for is wrong.",
+     .source = "sglang/srt/utils/hf_transformers/config.py; srt/layers/rotary_embedding/factory.py",
+     .since = v0_5(23),
+     .check = older_name_of_the_type,
+     .fires_on = {{{.model = "qwen3-8b",
+                    .args = "--device xpu --json-model-override-args "
+                            "{\"rope_scaling\":{\"type\":\"yarn\",\"factor\":4.0,"
+                            "\"original_max_position_embeddings\":32768}}"}}},
+     .quiet_on = {{{.model = "qwen3-8b",
+                    .args = "--device xpu --json-model-override-args "
+                            "{\"rope_scaling\":{\"rope_type\":\"yarn\",\"factor\":4.0,"
+                            "\"original_max_position_embeddings\":32768}}"}}}},
+    {.id = "RO004",
+     .severity = Severity::kWarning,
+     .field = Field::json_model_override_args,
+     .summary = "an override of rope_theta that nothing reads",
+     .why = "transformers 5 moves rope_theta of config.json into rope_parameters, and there SGLang's classes look for "
+            "it first. An override comes later and makes an attribute beside it.",
+     .source = "sglang/srt/utils/hf_transformers: config.py, common.py (get_rope_config); srt/models",
+     .check = base_beside_the_dict,
+     .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --json-model-override-args {\"rope_theta\":5000000}"}}},
+     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --json-model-override-args {\"rope_theta\":1000000}"}}}},
+    {.id = "RO005",
+     .field = Field::model_path,
+     .summary = "a kind of scaled positions that SGLang's layers do not know",
+     .why =
+         "ValueError, of longrope without its factors KeyError, while the class is built: transformers only warns of "
+         "it when it reads the configuration.",
+     .remedies = {words("a rope_type of default, linear, dynamic, llama3, yarn or longrope, as the model was trained")},
+     .source = "sglang/srt/layers/rotary_embedding/factory.py",
+     .check = unknown_type,
+     .fires_on = {{{.model = "qwen3-8b",
+                    .args = "--device xpu --json-model-override-args "
+                            "{\"rope_scaling\":{\"rope_type\":\"su\",\"rope_theta\":1000000,\"factor\":4.0}}"}}},
+     .quiet_on = {{{.model = "qwen3-8b",
+                    .args = "--device xpu --json-model-override-args "
+                            "{\"rope_scaling\":{\"rope_type\":\"linear\",\"rope_theta\":1000000,\"factor\":4.0}}"}}}},
+};
+
+}  // namespace
+
+std::span<const Rule> rotary_rules() { return kRules; }
+
+}  // namespace preflight::rules
