@@ -348,6 +348,8 @@ void hybrid_layer_ids(ModelBuilder& b) {
     for (std::int64_t i = 0; i < f.num_hidden_layers; ++i) {
       ((i + 1) % 4 == 0 ? f.full_layer_ids : f.swa_layer_ids).push_back(i);
     }
+  } else if (b.since(v0_5(19)) && (b.is_arch("Dots3NoteForCausalLM") || b.is_arch("Dots3NoteForCausalLMNextN"))) {
+    layer_ids_by_type(b, kAll);
   } else if (b.arch_trait(ArchTrait::kMimoV2)) {
     layer_ids_by_pattern(b, b.text->get("hybrid_layer_pattern"));
   } else if (b.is_arch("MiMoV2MTP") || (b.is_arch("Step3p5MTP") && !by_step_types)) {

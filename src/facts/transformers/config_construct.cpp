@@ -109,6 +109,38 @@ std::optional<Value> taken_per_layer(const ConfigTables& tables, Arguments& kwar
   return value.is_none() ? std::nullopt : std::optional(std::move(value));
 }
 
+// A layer has a window or chunks of attention, its own or the model's, and not both.
+void check_windows_per_layer(const HfConfigPtr& self, const Value& layers, std::int64_t count,
+                             std::string_view function) {
+  const auto of_layer = [&](const Value* overrides, const char* name) {
+    const Value* own = overrides == nullptr ? nullptr : overrides->find(name);
+    return own != nullptr ? *own : self->get(name);
+  };
+  const auto has_both = [&](const Value* overrides) {
+    return !of_layer(overrides, "sliding_window").is_none() && !of_layer(overrides, "attention_chunk_size").is_none();
+  };
+  const auto& named = layers.as_dict();
+  const bool others = static_cast<std::int64_t>(named.size()) < count && has_both(nullptr);
+  if (others || std::ranges::any_of(named, [&](const auto& layer) { return has_both(&layer.second); }))
+    rule_error("ValueError", function, "per_layer_config leaves a layer a window and chunks of attention");
+}
+
+// What differs by layer stands in every layer, or has a value for those where it does not.
+void check_attributes_per_layer(const HfConfigPtr& self, const Value& layers, std::int64_t count,
+                                std::string_view function) {
+  const auto& named = layers.as_dict();
+  const bool all_named = static_cast<std::int64_t>(named.size()) == count;
+  for (const auto& [key, overrides] : named) {
+    for (const auto& [name, value] : overrides.as_dict()) {
+      const std::string& attribute = name;
+      const auto states = [&](const auto& layer) { return layer.second.find(attribute) != nullptr; };
+      if (attribute == "skip" || self->has(attribute) || (all_named && std::ranges::all_of(named, states))) continue;
+      rule_error("ValueError", function,
+                 fmt::format("per_layer_config sets {}, which other layers lack", attribute.substr(0, 40)));
+    }
+  }
+}
+
 void set_per_layer(const HfConfigPtr& self, const Value& layers, std::string_view function) {
   if (!layers.is_dict()) rule_error("AttributeError", function, "per_layer_config is no mapping");
   const Value count = self->get("num_hidden_layers");
@@ -120,6 +152,11 @@ void set_per_layer(const HfConfigPtr& self, const Value& layers, std::string_vie
     if (count.is_int() && (*layer < 0 || *layer >= count.as_int())) {
       rule_error("ValueError", function, fmt::format("per_layer_config names layer {} of {}", *layer, count.as_int()));
     }
+  }
+  const auto is_mapping = [](const auto& layer) { return layer.second.is_dict(); };
+  if (count.is_int() && std::ranges::all_of(layers.as_dict(), is_mapping)) {
+    check_windows_per_layer(self, layers, count.as_int(), function);
+    check_attributes_per_layer(self, layers, count.as_int(), function);
   }
   self->set("per_layer_config", layers);
 }
