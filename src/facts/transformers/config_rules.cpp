@@ -27,7 +27,7 @@ namespace preflight::facts {
 using rules::bind;
 using rules::drop;
 using rules::is_form;
-using rules::items_of;
+using rules::iterated;
 using rules::op_of;
 using rules::position_in;
 using rules::put;
@@ -116,7 +116,7 @@ void set_attribute(RuleFrame& f, const Value::List& p) {
 }
 
 void for_each(RuleFrame& f, const Value::List& p) {
-  for (const auto& item : items_of(value_of(f, p[2]))) {
+  for (const auto& item : iterated(f, value_of(f, p[2]))) {
     bind(f, p[1], item);
     run_rules(f, p[3]);
     f.skipped = false;

@@ -87,7 +87,7 @@ Arguments to_arguments(RuleFrame& f, const Value& expression) {
 namespace {
 
 Attribute comprehension(RuleFrame& f, const std::vector<Value>& p) {
-  const Value::List items = items_of(value_of(f, p[3]));
+  const Value::List items = iterated(f, value_of(f, p[3]));
   Value::List list;
   for (const auto& item : items) {
     bind(f, p[2], item);
@@ -99,7 +99,7 @@ Attribute comprehension(RuleFrame& f, const std::vector<Value>& p) {
 
 Attribute dict_comprehension(RuleFrame& f, const std::vector<Value>& p) {
   Value dict = Value::dict({});
-  for (const auto& item : items_of(value_of(f, p[4]))) {
+  for (const auto& item : iterated(f, value_of(f, p[4]))) {
     bind(f, p[3], item);
     if (!p[5].is_none() && !attribute_truthy(evaluate(f, p[5]))) continue;
     const std::string key = text_of(f, p[1]);

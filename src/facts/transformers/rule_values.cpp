@@ -52,6 +52,12 @@ Value::List items_of(const Value& v) {
   return list;
 }
 
+Value::List iterated(const RuleFrame& f, const Value& v) {
+  if (v.is_none() || v.is_bool() || v.is_number())
+    rule_error("TypeError", f.function, fmt::format("{} has no items to go through", v.repr()));
+  return items_of(v);
+}
+
 namespace {
 
 void require_countable(const RuleFrame& f, double items) {
@@ -247,7 +253,7 @@ std::optional<Value> scalar_function(const RuleFrame& f, std::string_view name, 
 }
 
 Value extreme(const RuleFrame& f, bool largest, const std::vector<Value>& a) {
-  const Value::List list = a.size() == 1 ? items_of(a[0]) : Value::List(a.begin(), a.end());
+  const Value::List list = a.size() == 1 ? iterated(f, a[0]) : Value::List(a.begin(), a.end());
   if (list.empty()) rule_error("ValueError", f.function, "the list is empty");
   Value best = list[0];
   for (const auto& v : list) {
@@ -287,7 +293,7 @@ Value zipped(const Value::List& list, const Value::List& other) {
 
 // Functions of what a value gives when iterated over.
 Value list_function(const RuleFrame& f, std::string_view name, const std::vector<Value>& a) {
-  Value::List list = items_of(a[0]);
+  Value::List list = iterated(f, a[0]);
   const auto truthy = [](const Value& v) { return v.truthy(); };
   if (name == "sum") {
     Value total = 0;
@@ -303,7 +309,7 @@ Value list_function(const RuleFrame& f, std::string_view name, const std::vector
   if (name == "all") return std::ranges::all_of(list, truthy);
   if (name == "set") return without_repetition(list);
   if (name == "enumerate") return enumerated(list);
-  if (name == "zip") return zipped(list, a.size() > 1 ? items_of(a[1]) : Value::List{});
+  if (name == "zip") return zipped(list, a.size() > 1 ? iterated(f, a[1]) : Value::List{});
   if (name == "reversed") std::ranges::reverse(list);
   if (name == "sorted") {
     std::ranges::stable_sort(list, [](const Value& x, const Value& y) {
@@ -330,7 +336,7 @@ Value remap_layer_types(const RuleFrame& f, const Value& types) {
 Value builtin(const RuleFrame& f, std::string_view name, const std::vector<Value>& a) {
   if (auto value = scalar_function(f, name, a)) return *std::move(value);
   if (name == "dict") return a.empty() ? Value::dict({}) : a[0];
-  if (name == "list" || name == "tuple") return Value::list(a.empty() ? Value::List{} : items_of(a[0]));
+  if (name == "list" || name == "tuple") return Value::list(a.empty() ? Value::List{} : iterated(f, a[0]));
   if (a.empty()) return name == "set" ? Value::list({}) : Value();
   if (name == "remap_layer_types") return remap_layer_types(f, a[0]);
   if (name == "copy") return a[0];

@@ -18,6 +18,8 @@ Value to_dict(const Arguments& arguments);
 std::string python_str(const Value& v);
 // What iterating over a value gives: keys of a dict, letters of a text; nothing for a number.
 Value::List items_of(const Value& v);
+// The same where a class iterates over it: TypeError for what Python cannot iterate over.
+Value::List iterated(const RuleFrame& f, const Value& v);
 
 // + - * / // % ** |, also of lists, texts, dicts and sets, which are lists here.
 Value arithmetic(const RuleFrame& f, std::string_view op, const Value& a, const Value& b);
