@@ -103,12 +103,16 @@ void add_gated_delta(const Shape& s, Layer& l) {
   l.attention += s.hidden * (2 * keys + 2 * values + 2 * heads) + kernel * (2 * keys + values) + values * s.hidden;
 }
 
-void add_mamba2(const Shape& s, Layer& l) {
+// Its groups of states are cut like its heads, and each rank has one whole where there are none to cut (mamba.py).
+void add_mamba2(const Shape& s, Layer& l, const WeightSplit& split) {
   const double heads = s.number({"mamba_num_heads", "mamba_n_heads"});
   const double inner = heads * s.number({"mamba_head_dim", "mamba_d_head"});
-  const double groups = s.number({"n_groups", "mamba_n_groups"}, 1);
-  const double state = s.number({"ssm_state_size", "mamba_d_state"}, 128);
-  l.attention += s.hidden * (2 * inner + 2 * groups * state + heads) + inner * s.hidden;
+  const std::int64_t given = first_int(s.text, {"n_groups", "mamba_n_groups"}, 1);
+  const std::int64_t ranks = ranks_of_state(s.m, split);
+  const double groups = static_cast<double>(given % ranks == 0 ? given : ranks);
+  const double mixed = inner + 2 * groups * s.number({"ssm_state_size", "mamba_d_state"}, 128);
+  l.state +=
+      s.hidden * (inner + mixed + heads) + mixed * s.number({"conv_kernel", "mamba_d_conv"}, 4) + inner * s.hidden;
 }
 
 // Kimi delta attention: decay and output gate go through a narrow matrix that every rank holds.
@@ -118,7 +122,7 @@ void add_kimi_delta(const Shape& s, Layer& l) {
   const double dim = static_cast<double>(first_int(config, {"head_dim"}));
   const double inner = heads * dim;
   const double kernel = static_cast<double>(first_int(config, {"short_conv_kernel_size"}, 4));
-  l.attention += 4 * s.hidden * inner + s.hidden * heads + 2 * dim * inner + 3 * kernel * inner;
+  l.state += 4 * s.hidden * inner + s.hidden * heads + 2 * dim * inner + 2 * 3 * kernel * inner;  // the last in 32 bits
   l.copied += 2 * s.hidden * dim;
 }
 
@@ -142,7 +146,7 @@ void add_experts(const Shape& s, Layer& l, bool gated, const WeightSplit& split)
   l.copied += 2 * s.hidden * latent;
   l.plain += count * s.hidden;
   const auto shared = static_cast<double>(shared_experts_width(s.m));
-  l.dense += sides * s.hidden * shared;
+  l.shared += sides * s.hidden * shared;
 }
 
 bool gated_mlp(const ModelFacts& m) {
@@ -158,6 +162,10 @@ double dense_width(const Shape& s) {
   return s.number({"intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim", "ff_intermediate_size"},
                   architecture_starts_with(s.m, {"GPT"}) ? integer::bounded_times(4, s.m.hidden_size) : 0) /
          (both ? 2 : 1);
+}
+
+std::int64_t ranks_of_state(const ModelFacts& model, const WeightSplit& split) {
+  return std::max<std::int64_t>(1, architecture_starts_with(model, {"KimiLinear"}) ? split.tp : split.attention_tp);
 }
 
 bool width_untold(const Shape& s) {
@@ -197,7 +205,7 @@ Layer Layers::lettered(char letter, std::int64_t index) const {
   Layer l;
   switch (letter) {
     case 'M':
-      add_mamba2(s_, l);
+      add_mamba2(s_, l, split_);
       break;
     case '*':
       add_ordinary_attention(s_, l, index);
@@ -231,7 +239,7 @@ void Layers::add_mixing(Layer& l, std::int64_t index) const {
   const bool linear = linear_[static_cast<std::size_t>(index)];
   const bool parallel = architecture_starts_with(s_.m, {"FalconH1"});  // Mamba and attention side by side
   if (parallel || (linear && architecture_starts_with(s_.m, {"Granite"}))) {
-    add_mamba2(s_, l);
+    add_mamba2(s_, l, split_);
   } else if (linear && architecture_starts_with(s_.m, {"KimiLinear"})) {
     add_kimi_delta(s_, l);
   } else if (linear && architecture_starts_with(s_.m, {"Lfm2"})) {

@@ -19,10 +19,12 @@ namespace preflight::plan {
 struct Layer {
   double attention = 0;  // parameters that attention tensor parallelism cuts
   double output = 0;     // of these the output projection, where the rest are queries, keys and values
+  double state = 0;      // what stands beside attention or in its place, and may be cut over other ranks
   double copied = 0;     // parameters every rank holds
   double plain = 0;      // those that every rank holds and that no quantiser touches
   double dense = 0;      // cut by tensor parallelism
   double down = 0;       // of these the last matrix, where the rest stand before it
+  double shared = 0;     // experts that every token takes: cut by tensor parallelism, or whole
   double experts = 0;    // cut by expert and expert-tensor parallelism
 };
 
@@ -43,6 +45,10 @@ struct Shape {
 double dense_width(const Shape& s);
 // Layers of their own widths each, or a width under a name that is not known: nothing to count by.
 bool width_untold(const Shape& s);
+
+// Ranks that a recurrent layer is cut over: Mamba-2's asks for attention's, Kimi's for all, whatever attention asks
+// for.
+std::int64_t ranks_of_state(const ModelFacts& model, const WeightSplit& split);
 
 // Layers by what they are made of. Most of a model's are alike: each kind is counted once.
 class Layers {

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "src/facts/kinds.h"
+#include "src/launch/serving_class.h"
+#include "src/launch/shared_experts.h"
 #include "src/launch/workspace.h"
 #include "src/plan/compressed_pools.h"
 #include "src/plan/decode_shape.h"
@@ -107,7 +109,9 @@ WeightSplit weight_split(const Launch& launch, std::int64_t tp) {
                     .head_over_attention = launch[Field::enable_dp_lm_head].truthy(),
                     .whole_encoder = launch[Field::mm_enable_dp_encoder].truthy(),
                     .whole_dense = view.integer(Field::moe_dense_tp_size, 0) == 1,
+                    .whole_shared = view.has_model() && view.tp() > 1 && shared_expert_ranks(view) == 1,
                     .extra_experts = std::max<std::int64_t>(0, field(launch, Field::ep_num_redundant_experts, 0))};
+  if (view.has_model() && transformers_serves(view)) split.attention_tp = tp;
   split.stages = told_partition(view, split.pp).value_or(std::vector<std::int64_t>{});
   return split;
 }

@@ -184,7 +184,8 @@ class RankBytes {
         return whole / at_least_one(std::min(attention_, kv_heads_));
       case Cut::kDense:
         // Layers without experts of a model that has some; a shared expert stands in a layer with experts.
-        return whole / at_least_one(whole_dense_ && !has(t.name, "shared_expert") ? 1 : split_.tp);
+        return whole /
+               at_least_one((has(t.name, "shared_expert") ? split_.whole_shared : whole_dense_) ? 1 : split_.tp);
       case Cut::kExperts:
         return whole / (at_least_one(is_of_all_outputs(t) ? 1 : split_.moe_tp) * at_least_one(split_.ep));
       case Cut::kTable:

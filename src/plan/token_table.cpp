@@ -33,12 +33,14 @@ bool table_on_every_stage(const ModelFacts& m) { return architecture_starts_with
 std::int64_t ranks_of_table(const ModelFacts& model, const WeightSplit& split) {
   const bool dp_attention = split.attention_tp < split.tp;
   if (plain_table(model) || (dp_attention && whole_table(model))) return 1;
-  // Of those whose attention asks for all ranks, these ask for attention's where the table is concerned.
+  // Of those whose attention asks for all ranks, these ask for attention's where the table is concerned; Kimi-Linear
+  // the other way round.
   const bool over_all =
-      cuts_attention_over_all_ranks(model) &&
-      !language_class_starts_with(
-          model, {"Qwen2", "Glm4For", "Glm4vFor", "GlmOcr", "GlmImage", "DotsOCR", "LlavaQwen", "LocateAnything",
-                  "MiDashengLM", "MiMoFor", "MiMoV2ASR", "MiniCPMO", "NVILA", "Nanbeige", "POINTSV15"});
+      architecture_starts_with(model, {"KimiLinear"}) ||
+      (cuts_attention_over_all_ranks(model) &&
+       !language_class_starts_with(
+           model, {"Qwen2", "Glm4For", "Glm4vFor", "GlmOcr", "GlmImage", "DotsOCR", "LlavaQwen", "LocateAnything",
+                   "MiDashengLM", "MiMoFor", "MiMoV2ASR", "MiniCPMO", "NVILA", "Nanbeige", "POINTSV15"}));
   return std::max<std::int64_t>(1, over_all ? split.tp : split.attention_tp);
 }
 

@@ -80,6 +80,7 @@ void add_tables(Tally& tally, const ModelFacts& model, const WeightSplit& split)
 // Of a layer's parameters those that the checkpoint leaves as they are, of the ones that a quantiser would touch.
 struct LeftPlain {
   double attention = 0;
+  double state = 0;
   double dense = 0;
   double copied = 0;
   double experts = 0;
@@ -89,6 +90,7 @@ LeftPlain left_plain(const Layer& l, const PlainParts& parts, bool latent) {
   LeftPlain out;
   if (latent && parts.queries && parts.output) {
     out.attention = l.attention;
+    out.state = l.state;
     out.copied = l.copied;
   }
   if (l.output > 0) out.attention = (parts.queries ? l.attention - l.output : 0) + (parts.output ? l.output : 0);
@@ -145,8 +147,10 @@ ExpertTables expert_tables(const ElementSizes& bytes, const Shape& s, const Weig
 // What cuts the parts of a layer, the same for all of them.
 struct RanksOfParts {
   double attention = 1;
+  double state = 1;
   double dense = 1;
   double dense_alone = 1;  // of a layer without experts
+  double shared = 1;
   double experts = 1;
 };
 
@@ -154,8 +158,10 @@ RanksOfParts ranks_of_parts(const Shape& s, const ElementSizes& bytes, const Wei
   const double all = at_least_one_rank(split.tp);
   const bool uncut = split.whole_dense && has_experts(s.m);
   return {.attention = at_least_one_rank(s.attention_ranks),
+          .state = at_least_one_rank(ranks_of_state(s.m, split)),
           .dense = all,
           .dense_alone = uncut ? 1 : all,
+          .shared = split.whole_shared ? 1 : all,
           .experts = ranks_of_an_expert(s, bytes, split) * at_least_one_rank(split.ep)};
 }
 
@@ -163,12 +169,15 @@ void add_parts(Tally& tally, std::size_t stage, const Layer& l, const LeftPlain&
                const RanksOfParts& ranks) {
   tally.add(stage, plain.attention, bytes.plain, ranks.attention);
   tally.add(stage, l.attention - plain.attention, bytes.linear, ranks.attention);
+  tally.add(stage, plain.state, bytes.plain, ranks.state);
+  tally.add(stage, l.state - plain.state, bytes.linear, ranks.state);
   tally.add(stage, plain.copied, bytes.plain, 1);
   tally.add(stage, l.copied - plain.copied, bytes.linear, 1);
   tally.add(stage, l.plain, bytes.plain, 1);
   const double dense = l.experts == 0 ? ranks.dense_alone : ranks.dense;
   tally.add(stage, plain.dense, bytes.plain, dense);
   tally.add(stage, l.dense - plain.dense, bytes.linear, dense);
+  tally.add(stage, l.shared, bytes.linear, ranks.shared);
   tally.add(stage, plain.experts, bytes.plain, ranks.experts);
   tally.add(stage, l.experts - plain.experts, bytes.experts, ranks.experts);
 }

@@ -22,6 +22,7 @@ struct WeightSplit {
   bool head_over_attention = false;       // --enable-dp-lm-head: the output head is cut like attention
   bool whole_encoder = false;             // --mm-enable-dp-encoder: every rank holds the vision tower
   bool whole_dense = false;               // --moe-dense-tp-size 1: every rank holds the layers without experts
+  bool whole_shared = false;              // every rank holds the shared experts of a layer
   std::int64_t extra_experts = 0;         // copies for load balance, --ep-num-redundant-experts
   std::vector<std::int64_t> stages = {};  // layers of each stage; empty: as even as SGLang makes them
   bool operator==(const WeightSplit&) const = default;

@@ -145,10 +145,10 @@ std::optional<Finding> no_head(const LaunchFacts& f) {
 
 std::optional<Finding> attention_over_all_ranks(const LaunchFacts& f) {
   if (f.attention_dp() == 1 || !cuts_over_all_ranks(f)) return std::nullopt;
-  return Finding{.message =
-                     fmt::format("{} cuts its attention over all {} ranks, and the launch gives {} groups of them "
-                                 "requests of their own",
-                                 own_architecture(f), f.tp(), f.attention_dp())};
+  return Finding{.message = fmt::format(
+                     "{} cuts its attention over all {} ranks, and the launch gives {} groups of them "
+                     "requests of their own",
+                     transformers_serves(f) ? "transformers' class" : own_architecture(f), f.tp(), f.attention_dp())};
 }
 
 // Classes that draft for another model: their forward pass reads the hidden states that it leaves them.
@@ -533,7 +533,9 @@ const Rule kRules[] = {
      .doubtful = true,
      .check = attention_over_all_ranks,
      .fires_on = {{{.model = "llama-3.1-8b-instruct",
-                    .args = "--device xpu --tp-size 4 --dp-size 2 --enable-dp-attention"}}},
+                    .args = "--device xpu --tp-size 4 --dp-size 2 --enable-dp-attention"},
+                   {.model = "qwen3-8b",
+                    .args = "--device xpu --tp-size 4 --dp-size 2 --enable-dp-attention --model-impl transformers"}}},
      .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --tp-size 4 --dp-size 2 --enable-dp-attention"},
                    {.model = "llama-3.1-8b-instruct", .args = "--device xpu --tp-size 4"}}}},
     {.id = "MC005",
@@ -734,8 +736,9 @@ const Rule kRules[] = {
 }  // namespace
 
 bool cuts_over_all_ranks(const LaunchFacts& f) {
-  const bool own_class = !own_architecture(f).empty() && !f.is(Field::model_impl, "transformers");
-  return own_class && cuts_attention_over_all_ranks(f.model());
+  if (transformers_serves(f) && !has_classes_of_its_own(f))
+    return true;  // whatever it is a model of (srt/models/transformers.py)
+  return !own_architecture(f).empty() && cuts_attention_over_all_ranks(f.model());
 }
 
 std::int64_t attention_ranks(const LaunchFacts& f) { return cuts_over_all_ranks(f) ? f.tp() : f.attention_tp(); }

@@ -8,12 +8,11 @@
 #include <fmt/format.h>
 
 #include "src/base/counted.h"
-#include "src/facts/fp4_experts.h"
 #include "src/facts/kinds.h"
-#include "src/python/environment.h"
 #include "src/python/integer.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
+#include "src/rules/quantization_methods.h"
 #include "src/rules/remedy_words.h"
 
 namespace preflight::rules {
@@ -41,12 +40,8 @@ std::string runner_of(const LaunchFacts& f) {
                      : std::string(kKernelSwitch);
 }
 
-// Experts in MXFP4 where the rest of the checkpoint is FP8. The configuration of DeepSeek-V4's FP8 forms says so.
-bool has_packed_experts(const LaunchFacts& f) {
-  const bool by_default = f.model().root("expert_dtype") != Value("fp8");
-  const bool v4 = python::environment_bool(f.launch().env, "SGLANG_DSV4_FP4_EXPERTS", by_default);
-  return has_quantization(f.model(), "fp8") && has_fp4_experts(f.model(), v4, f.release());
-}
+// Experts in MXFP4 where the rest of the checkpoint is FP8.
+bool has_packed_experts(const LaunchFacts& f) { return has_quantization(f.model(), "fp8") && has_experts_in_fp4(f); }
 
 std::optional<Finding> packed_experts_on_triton(const LaunchFacts& f) {
   if (!has_packed_experts(f) || on_kernel_package(f)) return std::nullopt;

@@ -9,10 +9,10 @@
 
 #include "src/base/counted.h"
 #include "src/facts/described_form.h"
-#include "src/facts/fp4_experts.h"
 #include "src/facts/gguf/gguf_file.h"
 #include "src/facts/has_class.h"
 #include "src/facts/kinds.h"
+#include "src/launch/shared_experts.h"
 #include "src/plan/plain_modules.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
@@ -37,7 +37,7 @@ std::optional<Finding> expert_block(const LaunchFacts& f) {
   const Experts e = experts(f.model());
   if (!block || e.count == 0 || e.intermediate_size <= 0) return std::nullopt;
   // A first check is left out then, and FP8's own of the experts finds the same later; it sees none in FP4.
-  if (f.env_on("SGLANG_SHARED_EXPERT_TP1") && has_fp4_experts(f.model(), true, f.release())) return std::nullopt;
+  if (f.env_on("SGLANG_SHARED_EXPERT_TP1") && has_experts_in_fp4(f)) return std::nullopt;
   const std::int64_t ranks = f.moe_tp();
   if (e.intermediate_size % ranks == 0 && (e.intermediate_size / ranks) % block->first == 0) return std::nullopt;
   // An expert that is no whole number of blocks fits no split, not even one on a single rank.
@@ -60,15 +60,6 @@ struct CutLayer {
   std::int64_t block;
   bool merged = false;  // several matrices in one: each is whole blocks on a single rank, too
 };
-
-// Shared experts are an MLP of their own on Intel GPUs, which all tensor ranks cut, however the routed ones are laid
-// out. Exchanges of tokens keep it whole on each rank, and the variable does in the classes that read it.
-std::int64_t shared_expert_ranks(const LaunchFacts& f) {
-  const bool asked =
-      f.env_on("SGLANG_SHARED_EXPERT_TP1") &&
-      language_class_starts_with(f.model(), {"Deepseek", "GlmMoeDsa", "Kimi", "DotsVLM", "MistralLarge3", "Laguna"});
-  return asked || f.exchanges_tokens() ? 1 : f.tp();
-}
 
 bool leaves_shared_experts(const ModelFacts& m) {
   const auto plain = plan::plain_modules_of(m);

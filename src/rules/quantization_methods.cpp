@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "src/facts/fp4_experts.h"
 #include "src/facts/kinds.h"
+#include "src/python/environment.h"
 #include "src/rules/remedy_words.h"
 
 namespace preflight::rules {
@@ -123,6 +125,12 @@ std::optional<std::int64_t> number_in(const Value& config, std::initializer_list
 
 std::string packed_as(const ModelFacts& m, std::string_view checkpoint) {
   return m.quant_config.is_none() ? fmt::format("--quantization {}", *m.quantization) : std::string(checkpoint);
+}
+
+bool has_experts_in_fp4(const LaunchFacts& f) {
+  const bool by_default = f.model().root("expert_dtype") != Value("fp8");
+  const bool v4 = python::environment_bool(f.launch().env, "SGLANG_DSV4_FP4_EXPERTS", by_default);
+  return has_fp4_experts(f.model(), v4, f.release());
 }
 
 Remedy other_checkpoint_without(std::string option) {

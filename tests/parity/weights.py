@@ -37,6 +37,7 @@ def place(settings, stage):
     """This process as the first tensor rank of a stage."""
     from sglang.srt import runtime_context as context
     from sglang.srt.layers import dp_attention
+    from sglang.srt.layers.moe.utils import initialize_moe_config
 
     context.publish(settings, role="scheduler", ranks=context.SpawnRanks(world_rank=stage * setting(settings, "tp_size"), gpu_id=0))
     parallel = context.get_parallel()
@@ -45,6 +46,7 @@ def place(settings, stage):
             size = parallel.tp_size * parallel.pp_size if name == "world_group" else getattr(parallel, f"{name[:-6]}_size", 1)
             parallel._overrides[name] = Group(size or 1, stage if name == "pp_group" else 0)
     dp_attention.initialize_dp_attention_flags(settings)
+    initialize_moe_config()  # what exchanges tokens, which shared experts ask
 
 
 def without_storage():
