@@ -971,6 +971,54 @@ TEST(CheckPaths, AFolderWithoutLaunchesMeetsNoRequirement) {
               Not(HasSubstr("no launch was found")));
 }
 
+// What a file starts beside its own launch and that is not read is told, each once; what starts nothing is not.
+TEST(Launches, TellOfWhatIsStartedAndNotRead) {
+  const TemporaryDirectory dir;
+  const auto told = [&](const std::string& name, const std::string& text) {
+    std::vector<std::string> out;
+    const Json all = Json::parse(run_tool({"launches", dir.file(name, text), "--format", "json"}).out);
+    for (const Json& launch : all) {
+      for (const Json& note : launch["notes"]) {
+        if (note["rule"] == "SH009")
+          out.push_back(note["where"].get<std::string>() + " " + note["what"].get<std::string>());
+      }
+    }
+    return out;
+  };
+  const std::string serve = kServe + std::string("\n");
+  using ::testing::ElementsAre;
+  using ::testing::IsEmpty;
+  using ::testing::StartsWith;
+  for (const auto& [line, says] : std::vector<std::pair<std::string, std::string>>{
+           {"bash other.sh", "1:6 other.sh is run here, and not read"},
+           {"bash -x other.sh", "1:9 other.sh is run here, and not read"},
+           {"./run/other.sh &", "1:1 ./run/other.sh is run here, and not read"},
+           {"python serve.py --x", "1:8 serve.py is run here, and not read"},
+           {"make serve", "1:1 make serve runs recipes"},
+           {"make -C sub", "1:1 make -C sub runs recipes"},
+           {"make -j 4 serve", "1:1 make serve runs recipes"},
+           {"docker compose -f a.yml up -d", "1:1 docker compose up starts services"},
+           {"docker-compose up", "1:1 docker-compose up starts services"},
+           {"docker stack deploy -c a.yml s", "1:1 docker stack deploy starts services"},
+           {"kubectl apply -f a.yml", "1:1 kubectl apply starts what manifests hold"},
+           {"helm upgrade --install s ./chart", "1:1 helm upgrade starts what a chart holds"},
+           {"sudo systemctl start sgl", "1:6 systemctl start sgl starts a unit"},
+           {"systemctl enable --now sgl", "1:1 systemctl enable sgl starts a unit"}}) {
+    EXPECT_THAT(told("run.sh", line + "\n" + line + "\n" + serve), ElementsAre(StartsWith(says))) << line;
+  }
+  for (const char* line :
+       {"make", "make install", "make -j4 all", "docker compose down", "docker compose logs -f", "kubectl create ns a",
+        "systemctl stop sgl", "systemctl enable sgl", "helm list", "bash -c true"})
+    EXPECT_THAT(told("run.sh", std::string(line) + "\n" + serve), IsEmpty()) << line;
+  EXPECT_THAT(told("Makefile", "serve:\n\t" + serve + "\t$(MAKE) -C sub\n"),
+              ElementsAre(StartsWith("3:2 make -C sub runs recipes")));
+  dir.file("beside.sh", "true\n");
+  EXPECT_THAT(told("run.sh", "bash \"$(dirname \"$0\")/beside.sh\"\n" + serve), IsEmpty());  // it is read
+  const ToolRun run =
+      run_tool({"check", "--no-kernel", "--output", "json", dir.file("run.sh", "make serve\n" + serve)});
+  EXPECT_THAT(run.out, HasSubstr("\"SH009\""));
+}
+
 // What a key says that nothing reads is no part of the launch; of a launch beside it nothing is said.
 TEST(Launches, TellOfAMisspeltKeyBesideThem) {
   const TemporaryDirectory dir;

@@ -135,9 +135,10 @@ const Rule kRules[] = {
     {.id = "SH004",
      .severity = Severity::kWarning,
      .summary = "a launch is named here that was not looked at",
-     .why = "It stands in a text for a program that is not known here, in a text that is not known as it stands, or "
-            "where nothing that is followed runs it. What becomes of it is not known.",
-     .fix = "Check that launch by itself: xpu-preflight check -- followed by its arguments.",
+     .why = "It stands where nothing that is followed runs it: behind the end of the script or a line that the shell "
+            "cannot read, in a text for a program that is not known here, or in one that is not known as it stands.",
+     .fix = "Mend what ends the script in front of it, where the finding names that. Else check that launch by itself: "
+            "xpu-preflight check -- followed by its arguments.",
      .source = kOwn,
      .need = RuleNeed::kNothing},
     {.id = "SH005",
@@ -176,6 +177,14 @@ const Rule kRules[] = {
      .fix = "Run the module that the finding names, or the release that has this one. A name that no release has is "
             "misspelt, or of another package.",
      .source = "sglang/bench_*.py and sglang/benchmark/ of the releases",
+     .need = RuleNeed::kNothing},
+    {.id = "SH009",
+     .severity = Severity::kInfo,
+     .summary = "something is started here that was not read",
+     .why = "A script that is not there, a Makefile's recipes, services or units may start servers, too. Those are no "
+            "part of what is told of this file.",
+     .fix = "Give the file that holds them as well: xpu-preflight check FILE FILE.",
+     .source = kOwn,
      .need = RuleNeed::kNothing},
     {.id = "VL001",
      .severity = Severity::kWarning,

@@ -167,6 +167,7 @@ Result<std::vector<LaunchCommand>> read_all(const SourceText& source, FileKind k
   if (FileSteps::spent()) return failure(FileSteps::kNoMore);
   const auto unknown_program = finder.unknown_program();
   if (kind == FileKind::kShell && finder.found_any()) finder.tell_what_is_left();
+  if (finder.found_any()) finder.tell_unread_starts();
   auto found = finder.take();
   if (found.empty()) {
     if (text.find('\0') != std::string_view::npos) return failure("the command holds a NUL byte", "1:1");

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -22,6 +23,8 @@
 #include "src/sources/readers/started_program.h"
 #include "src/sources/readers/variable_file.h"
 #include "src/sources/shell/bash_only.h"
+#include "src/sources/shell/script_word.h"
+#include "src/sources/unread_starts.h"
 #include "src/sources/xargs.h"
 
 namespace preflight::sources {
@@ -287,6 +290,11 @@ void LaunchFinder::adopt(LaunchFinder& inner, const std::function<std::size_t(st
   }
   for (ShellNote& note : inner.notes_) notes_.push_back({note.rule, note.message, place_of(note.offset)});
   inner.notes_.clear();
+  for (const ShellNote& note : inner.unread_starts_) {
+    ShellWord here;
+    here.begin = place_of(note.offset);
+    starts_unread(here, note.message);
+  }
   for (const auto& [from, to] : inner.accounted_) accounted_[place_of(from)] = place_of(to - 1) + 1;
   for (LaunchCommand& launch : inner.take()) {
     if (found_.size() >= limits::kLaunches && !error_)
@@ -708,10 +716,15 @@ void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from
     may_be_a_launch(word);
     const bool of_a_folder = word.text.find('/') != std::string::npos;
     if (word.text.ends_with(".sh") && of_a_folder && !is_shell(word.text)) runs_unread(word);
+    if (std::string what = starts_from_files(words, at); !what.empty() && !reads_manifest(words, at))
+      starts_unread(word, what + ", which are not read: give those files, too");
     if (looks_inside(words, at, context, input, depth)) return;
     const auto behind = program_behind(words, at);
     if (!behind) {
-      if (runs_its_words(word.text)) unknown_behind(words, at);
+      if (runs_its_words(word.text)) {
+        unknown_behind(words, at);
+        unread_behind(words, at);
+      }
       if (!only_speaks(word.text)) unread_programs(words, at);
       return handed_over(words, at, input);
     }
@@ -731,8 +744,28 @@ static std::string unread_script(const ShellWord& file) {
   return fmt::format("{} is run here, and not read: what it starts is not known; give that file", name);
 }
 
+// Something that this starts and that is not read: told beside what is found.
+void LaunchFinder::starts_unread(const ShellWord& word, std::string what) {
+  const auto is_told = [&](const ShellNote& one) { return one.message == what; };
+  if (unread_starts_.size() >= limits::kLaunches || std::ranges::any_of(unread_starts_, is_told)) return;
+  unread_starts_.push_back({"SH009", std::move(what), word.begin});
+}
+
+void LaunchFinder::tell_unread_starts() {
+  std::set<int> told;  // lines where something is said already
+  const auto take = [&](const ShellNote& note) {
+    if (note.rule == "SH004") told.insert(place(note.offset).line);
+  };
+  std::ranges::for_each(notes_, take);
+  for (const LaunchCommand& launch : found_) std::ranges::for_each(launch.notes, take);
+  for (ShellNote& one : std::exchange(unread_starts_, {})) {
+    if (!told.contains(place(one.offset).line)) take_note(std::move(one), 0);
+  }
+}
+
 // A script that is not here, or not followed: told where nothing else is found.
 void LaunchFinder::runs_unread(const ShellWord& file) {
+  starts_unread(file, unread_script(file));
   if (unknown_program_ || base_name(file.text) == file.text) return;
   unknown_program_ = Unknown{0, unread_script(file), file.begin};
 }
@@ -741,11 +774,14 @@ void LaunchFinder::runs_unread(const ShellWord& file) {
 // `torchrun serve.py`, ./serve.py
 void LaunchFinder::unread_programs(const std::vector<ShellWord>& words, std::size_t from) {
   bool runs_next = false;
-  for (std::size_t i = from; i < words.size() && !unread_program_; ++i) {
+  for (std::size_t i = from; i < words.size(); ++i) {
     const std::string& w = words[i].text;
     const bool file = w.ends_with(".py") && w != ".py" && w.find('=') == std::string::npos;  // KEY=FILE is told of it
     const bool by_name = i == from && w.find('/') != std::string::npos;
-    if (file && (runs_next || by_name)) unread_program_ = Unknown{0, unread_script(words[i]), words[i].begin};
+    if (file && (runs_next || by_name)) {
+      starts_unread(words[i], unread_script(words[i]));
+      if (!unread_program_) unread_program_ = Unknown{0, unread_script(words[i]), words[i].begin};
+    }
     const std::string_view name = base_name(w);
     runs_next = (runs_next && !file) || name.starts_with("python") || name == "torchrun" || name == "accelerate";
   }
@@ -757,6 +793,16 @@ void LaunchFinder::unknown_behind(const std::vector<ShellWord>& words, std::size
   while (i < words.size() && words[i].text.starts_with('-')) ++i;
   if (i < words.size() && !words[i].unknowns.empty() && words[i].text[0] == kHole && !unknown_program_)
     unknown_program_ = words[i].unknowns.front();
+}
+
+// `sudo systemctl start UNIT`, `nohup bash FILE`
+void LaunchFinder::unread_behind(const std::vector<ShellWord>& words, std::size_t at) {
+  if (const auto file = script_word(words); file && *file > at)
+    starts_unread(words[*file], unread_script(words[*file]));
+  for (std::size_t i = at + 1; i < words.size(); ++i) {
+    const std::string what = starts_from_files(words, i);
+    if (!what.empty()) return starts_unread(words[i], what + ", which are not read: give those files, too");
+  }
 }
 
 // A program nobody knows gets a text that names a launch.
@@ -890,6 +936,8 @@ void LaunchFinder::shell(const std::vector<ShellWord>& words, std::size_t at, co
     const bool typed = !context.folder.empty() && context.file.empty() && !unknown_program_;  // started here
     if (!reads_input && typed) unknown_program_ = Unknown{0, unread_script(words[at + 1]), words[at + 1].begin};
     if (!reads_input && !typed) runs_unread(words[at + 1]);
+    if (const auto file = script_word(words); file && *file > at && reads_input)
+      starts_unread(words[*file], unread_script(words[*file]));
     RunContext inside = context;
     start_with(words, input_arguments(words, at), inside);
     inside.options = options_of_shell(words, at, input_arguments(words, at));

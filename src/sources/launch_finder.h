@@ -61,6 +61,8 @@ class LaunchFinder {
   [[nodiscard]] bool found_any() const { return !found_.empty(); }
   // Tells of each place that names a server and that nothing found accounts for.
   void tell_what_is_left();
+  // Of each start of something that is not read, beside the launches that are.
+  void tell_unread_starts();
 
   void note(ShellNote note) { notes_.push_back(std::move(note)); }
   [[nodiscard]] const std::vector<ShellNote>& notes() const { return notes_; }
@@ -124,6 +126,8 @@ class LaunchFinder {
                    const RunContext& context);
   void runs_unread(const ShellWord& file);
   void unread_programs(const std::vector<ShellWord>& words, std::size_t from);
+  void starts_unread(const ShellWord& word, std::string what);
+  void unread_behind(const std::vector<ShellWord>& words, std::size_t at);
   void unknown_behind(const std::vector<ShellWord>& words, std::size_t at);
   void handed_over(const std::vector<ShellWord>& words, std::size_t at, const std::vector<ShellText>& input);
   void take_image(const ContainerRun& run, const ShellWord& image, RunContext& context);
@@ -154,6 +158,7 @@ class LaunchFinder {
   std::optional<Unknown> unknown_program_;        // in the place of a program's name
   std::optional<Unknown> unread_program_;         // a file of Python that something runs
   std::vector<ShellWord> unclear_programs_;       // all of them that may be a launch
+  std::vector<ShellNote> unread_starts_;          // each once
   std::optional<Error> error_;
   std::string installs_;
   struct LastLaunch {  // the command that ran last, when it was a launch

@@ -979,12 +979,15 @@ class Makefile {
     for (const auto& [name, value] : context.env) {
       if (!own.contains(name)) handed.environment[name] = value;
     }
-    for (const ShellWord& one : plain_words(line)) {
+    const std::vector<ShellWord> words = plain_words(line);
+    for (const ShellWord& one : words) {
       const std::string& word = one.text;
       const auto equals = word.find('=');
       if (!called && word == "make") {
         called = true;
       } else if (names_another_file(word)) {
+        const auto make = std::ranges::find(words, "make", [](const ShellWord& w) { return w.text; });
+        finder_.words({make, words.end()}, context);  // which says that another file is not read
         return true;
       } else if (equals != std::string::npos && is_shell_name(word.substr(0, equals))) {
         Values& into = called ? handed.commanded : handed.environment;
