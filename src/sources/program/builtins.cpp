@@ -8,6 +8,7 @@
 #include "src/base/characters.h"
 #include "src/base/limits.h"
 #include "src/python/text.h"
+#include "src/sources/program/exact.h"
 #include "src/sources/program/follower.h"
 
 namespace preflight::sources::program {
@@ -59,6 +60,7 @@ std::optional<Val> Follower::conversion(const std::string& name, Arguments& a) {
     return list_of(kind == Kind::kSet ? distinct(*items) : *items, kind);
   }
   if (name != "int" && name != "float" && name != "bool" && name != "str" && name != "repr") return std::nullopt;
+  if (name == "int" && (a.values.size() == 2 || a.key("base") != nullptr)) return in_base(a);
   if (a.values.size() != 1) return a.values.empty() && name == "str" ? text("", a.at) : unclear(a.at, a.end);
   const Val v = asked(a.values[0]);
   if (name == "str") return str(v, a.at);
@@ -92,6 +94,54 @@ std::optional<Val> Follower::conversion(const std::string& name, Arguments& a) {
   }
   if (v.is(Kind::kNone)) throw Thrown{instance("TypeError"), a.at};
   return unclear(a.at, a.end);
+}
+
+// int(TEXT, BASE)
+std::optional<Val> Follower::in_base(const Arguments& a) {
+  const Val* base = a.argument(1, "base");
+  if (a.values.empty() || base == nullptr || !base->whole() || !a.values[0].known_text()) return unclear(a.at, a.end);
+  bool refused = false;
+  const auto out = whole_in_base(a.values[0].text->text, base->integer, refused);
+  if (refused) throw Thrown{instance("ValueError"), a.at};
+  return out ? whole(*out) : unclear(a.at, a.end);
+}
+
+// abs, round, divmod, hex, oct, bin, ord, pow.
+std::optional<Val> Follower::builtin_number(const std::string& name, const Arguments& a) {
+  if (a.values.empty() || !a.more.empty()) return std::nullopt;
+  const Val v = asked(a.values[0]);
+  const bool alone = a.values.size() == 1 && a.keys.empty();
+  if (name == "abs" && alone && v.whole()) return whole(std::abs(v.integer));
+  if (name == "abs" && alone && v.is(Kind::kFloat)) return real(std::abs(v.number));
+  if (name == "round" && v.is(Kind::kFloat) && std::abs(v.number) < 1e15) {
+    const Val* places = a.argument(1, "ndigits");
+    if (places == nullptr || places->is(Kind::kNone)) return whole(static_cast<std::int64_t>(std::nearbyint(v.number)));
+    const auto out = places->whole() ? round_to(v.number, places->integer) : std::nullopt;
+    return out ? real(*out) : unclear(a.at, a.end);
+  }
+  if (name == "round" && v.whole()) {
+    const Val* places = a.argument(1, "ndigits");
+    const bool kept = places == nullptr || places->is(Kind::kNone) || (places->whole() && places->integer >= 0);
+    return kept ? whole(v.integer) : unclear(a.at, a.end);
+  }
+  if (name == "divmod" && a.values.size() == 2 && v.whole() && a.values[1].whole()) {
+    const Val by = a.values[1];
+    return list_of({whole_arithmetic("//", v.integer, by.integer, a.at, a.end),
+                    whole_arithmetic("%", v.integer, by.integer, a.at, a.end)},
+                   Kind::kTuple);
+  }
+  if (name == "pow" && a.values.size() == 2 && a.keys.empty()) return binary("**", v, a.values[1], a.at, a.end);
+  if (name == "ord" && alone && v.known_text() && v.text->text.size() == 1) {
+    const auto letter = static_cast<unsigned char>(v.text->text[0]);
+    return letter < 0x80 ? std::optional(whole(letter)) : std::nullopt;
+  }
+  if (!alone || !v.whole() || (name != "hex" && name != "oct" && name != "bin")) return std::nullopt;
+  const std::string digits = name == "hex"   ? fmt::format("{:x}", v.integer)
+                             : name == "oct" ? fmt::format("{:o}", v.integer)
+                                             : fmt::format("{:b}", v.integer);
+  const bool negative = digits.starts_with('-');
+  const char letter = name == "hex" ? 'x' : name == "oct" ? 'o' : 'b';
+  return text(fmt::format("{}0{}{}", negative ? "-" : "", letter, digits.substr(negative ? 1 : 0)), a.at);
 }
 
 // --- what is gone through ---
@@ -184,6 +234,7 @@ NextItems Follower::each_of(std::vector<Val> items) {
 // iter(v). A list is gone through as it is by then.
 Val Follower::iterator_over(const Val& v, std::size_t at) {
   if (is_iterator(v)) return v;
+  if (v.whole() || v.is(Kind::kFloat) || v.is(Kind::kNone)) refuse("TypeError", at);
   if (const auto own = own_iterator(v, at)) return iterator_over(*own, at);
   if (v.is(Kind::kList) && !is_view(v)) {
     if (names_server(v)) used_.insert(v.object);
@@ -376,6 +427,7 @@ std::optional<Val> Follower::builtin_of_items(const std::string& name, Arguments
     for (const char c : a.values[0].text->text) n += is_inside_character(c) ? 0 : 1;
     return whole(n);
   }
+  if (name == "len" && (a.values[0].whole() || a.values[0].is(Kind::kNone))) refuse("TypeError", a.at);
   if (name == "len" && is_iterator(a.values[0])) throw Thrown{instance("TypeError"), a.at};
   const bool set_size = name == "len" && a.values[0].is(Kind::kSet);
   auto items = several || set_size ? std::optional(set_size ? a.values[0].object->now.items : a.values)
@@ -415,6 +467,7 @@ std::optional<Val> Follower::builtin_of_items(const std::string& name, Arguments
   }
   if (keyed.empty()) {
     if (name == "sorted") return list_of({});
+    if (a.key("default") == nullptr && a.more.empty()) refuse("ValueError", a.at);
     return a.key("default") != nullptr ? *a.key("default") : unclear(a.at, a.end);
   }
   spend(keyed.size() * 8);
@@ -496,7 +549,8 @@ std::optional<Val> Follower::type_question(const std::string& name, Arguments& a
 }
 
 std::optional<Val> Follower::builtin(const std::string& name, Arguments& a) {
-  if (name == "print" || name == "id" || name == "hash" || name == "dir") return none();
+  if (name == "print") return none();
+  if (name == "id" || name == "hash" || name == "dir") return unclear(a.at, a.end);
   if (name == "exit" || name == "quit") throw Thrown{instance("SystemExit"), a.at};
   if (name == "range") return range(a);
   if (auto out = conversion(name, a)) return out;
@@ -517,9 +571,7 @@ std::optional<Val> Follower::builtin(const std::string& name, Arguments& a) {
   const bool outside = locals_ == globals_ && (name == "locals" || name == "vars");
   if (a.values.empty() && (name == "globals" || outside))
     return names_of({.kind = Kind::kInstance, .object = globals_});
-  if (name == "abs" && a.values.size() == 1 && a.values[0].whole()) return whole(std::abs(a.values[0].integer));
-  if (name == "round" && a.values.size() == 1 && a.values[0].is(Kind::kFloat) && std::abs(a.values[0].number) < 1e15)
-    return whole(static_cast<std::int64_t>(std::nearbyint(a.values[0].number)));
+  if (auto out = builtin_number(name, a)) return out;
   if (name == "format" && a.values.size() == 2 && a.values[1].known_text())
     return formatted(a.values[0], a.values[1].text->text, a.at);
   if (name == "chr" && a.values.size() == 1 && a.values[0].whole() && a.values[0].integer > 0 &&

@@ -110,8 +110,11 @@ Val Follower::call(const Val& callee, Arguments& a) {
         }
       }
       return call_unknown(callee, a);
-    default:
+    case Kind::kUnknown:
+    case Kind::kGone:
       return call_unknown(callee, a);
+    default:  // a number, a text, a list
+      refuse("TypeError", a.at);
   }
 }
 

@@ -256,19 +256,29 @@ void Follower::may_be_missing(const Val& args, std::size_t at) {
   for (const char quote : {'"', '\''}) {
     if (source_.text.find(fmt::format("which({0}{1}{0}", quote, name)) != std::string_view::npos) return;
   }
-  missing_.push_back(at);
+  may_raise("FileNotFoundError", at);
+}
+
+// What ends the program, or goes to a try around it, where something is not there.
+void Follower::may_raise(const char* what, std::size_t at) {
+  if (quiet_ > 0 || apart_ > 0) return;
+  missing_.push_back({what, at});
   if (tries_ == 0) meet_missing(missing_.size() - 1, [](const Val&) { return false; });
 }
+
+void Follower::refuse(const char* what, std::size_t at) { throw Thrown{instance(what), at}; }
 
 // What a try, or what stands for one, leaves of those within it.
 void Follower::meet_missing(std::size_t from, const std::function<bool(const Val&)>& is_met) {
   if (missing_.size() <= from) return;
-  const bool met = is_met(instance("FileNotFoundError"));
-  for (std::size_t i = from; i < missing_.size() && !met && tries_ == 0; ++i) {
-    const std::string what = fmt::format("unless the program ends at line {}", line(missing_[i]));
+  const auto first = missing_.begin() + static_cast<std::ptrdiff_t>(from);
+  missing_.erase(std::remove_if(first, missing_.end(), [&](const MayRaise& one) { return is_met(instance(one.what)); }),
+                 missing_.end());
+  for (std::size_t i = from; i < missing_.size() && tries_ == 0; ++i) {
+    const std::string what = fmt::format("unless the program ends at line {}", line(missing_[i].at));
     if (endings_.size() < kMostEndings && std::ranges::find(endings_, what) == endings_.end()) endings_.push_back(what);
   }
-  if (met || tries_ == 0) missing_.resize(from);
+  if (tries_ == 0) missing_.resize(std::min(from, missing_.size()));
 }
 
 // unittest.mock.patch(…) and its kin, which put something else in the place of what is called within.

@@ -12,7 +12,8 @@
 namespace preflight::sources::program {
 namespace {
 
-constexpr std::array<std::string_view, 71> kBuiltins = {"abs",
+constexpr std::array<std::string_view, 72> kBuiltins = {"abs",
+                                                        "oct",
                                                         "all",
                                                         "any",
                                                         "bool",
@@ -337,6 +338,7 @@ Val Follower::name_value(const Expr& e) {
     return it->second.is(Val::Kind::kUnknown) ? given_or(it->second, e.name) : it->second;
   }
   if (is_builtin(e.name)) return native(e.name);
+  may_be_unbound(e);
   // Pieces of programs leave their imports out.
   if (e.name == "popen_launch_server" || e.name == "launch_server_cmd" || e.name == "execute_shell_command" ||
       e.name == "ServerArgs" || e.name == "prepare_server_args" || e.name == "os" || e.name == "subprocess" ||
@@ -345,6 +347,45 @@ Val Follower::name_value(const Expr& e) {
   if (e.name == "sgl" || e.name == "sglang") return native("sglang");
   if (e.name == "Engine" && source_.text.find("sglang") != std::string_view::npos) return native("sglang.Engine");
   return given_or(unclear(e), e.name);
+}
+
+// A name that nothing in a whole program sets ends it with NameError.
+void Follower::may_be_unbound(const Expr& name) {
+  constexpr auto kOthers = std::to_array<std::string_view>({"Ellipsis",
+                                                            "__build_class__",
+                                                            "__builtins__",
+                                                            "__class__",
+                                                            "__debug__",
+                                                            "__doc__",
+                                                            "__loader__",
+                                                            "__package__",
+                                                            "__spec__",
+                                                            "__cached__",
+                                                            "__annotations__",
+                                                            "__module__",
+                                                            "__qualname__",
+                                                            "aiter",
+                                                            "anext",
+                                                            "breakpoint",
+                                                            "bytearray",
+                                                            "compile",
+                                                            "complex",
+                                                            "copyright",
+                                                            "credits",
+                                                            "delattr",
+                                                            "help",
+                                                            "license",
+                                                            "memoryview",
+                                                            "oct",
+                                                            "BaseExceptionGroup",
+                                                            "ExceptionGroup"});
+  const bool given = source_.given.contains(name.name);
+  if (!whole_ || given || quiet_ > 0 || std::ranges::find(kOthers, name.name) != kOthers.end()) return;
+  for (const Object* scope = locals_; scope != nullptr; scope = scope->scope) {
+    if (!scope->now.open.empty()) return;
+  }
+  if (tries_ > 0) ++doubts_;
+  may_raise("NameError", name.begin);
 }
 
 Val Follower::number(const Expr& e) const {
@@ -627,6 +668,11 @@ Val Follower::instance_attribute(const Val& base, const std::string& name, const
   ++doubts_;
   Val out = unclear(e);
   const bool plain = object->name == "super" ? is_plain_base(object->of) : !open && object->of->statement != nullptr;
+  const bool whole = plain && object->name != "super" && object->of->bases.empty() && object->of->altered.empty() &&
+                     object->now.open.empty() && object->of->now.open.empty();
+  const auto has = [&](const char* own) { return class_member(object->of, own, open) != nullptr; };
+  if (whole && !name.starts_with("__") && !has("__getattr__") && !has("__getattribute__") && !has("__slots__"))
+    may_raise("AttributeError", e.begin);
   const bool asks = name.starts_with("assert") || name == "skipTest" || name == "fail" || name == "subTest";
   if (!plain && !asks)
     out.object = object->name == "super" && !object->bound.empty() ? object->bound[0].object : object;
@@ -705,6 +751,9 @@ Val Follower::attribute(const Val& base, const std::string& name, const Expr& e)
       if (auto rays = handed_to_ray(base, name)) return *rays;
       return method("function." + name, base);
     }
+    case Val::Kind::kNone:
+      if (!name.starts_with("__")) refuse("AttributeError", e.begin);
+      return unclear(e);
     default:
       ++doubts_;
       return unclear(e);
@@ -853,6 +902,7 @@ Val Follower::environment_variable(const Val& dict, const std::string& name, con
     return out;
   }
   if (fallback != nullptr && !fallback->is(Val::Kind::kNone)) return take_default(name, *fallback, at);
+  if (fallback == nullptr && !set_where_it_runs(name)) may_raise("KeyError", at);
   Val out = unknown(name + " is a variable of where the program runs", at);
   auto mystery = std::make_shared<Mystery>(*out.mystery);
   mystery->name = name;

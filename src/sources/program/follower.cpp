@@ -3,6 +3,7 @@
 #include "src/sources/program/follower.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <map>
 #include <set>
@@ -17,6 +18,13 @@ namespace preflight::sources::program {
 namespace {
 
 constexpr std::size_t kStepBytesCompared = 16;  // as fast as a byte is sought
+
+// Whether all names of a program are set where its text sets them.
+bool sets_its_names(std::string_view text) {
+  constexpr auto kOthers = std::to_array<std::string_view>(
+      {"import *", "exec(", "globals()", "locals()", "vars()", "builtins", "__dict__", "sys.modules"});
+  return std::ranges::none_of(kOthers, [&](std::string_view one) { return text.find(one) != text.npos; });
+}
 
 }  // namespace
 
@@ -35,6 +43,8 @@ Follower::Follower(const SourceText& source, LaunchFinder& finder, const Program
   locals_ = globals_;
   environ_ = make();
   environ_->now.inherits = true;
+  const bool is_file = source.name.ends_with(".py") || (start != nullptr && start->file.ends_with(".py"));
+  whole_ = is_file && sets_its_names(source.text);
 }
 
 void Follower::spend(std::size_t steps) const {

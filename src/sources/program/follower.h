@@ -108,6 +108,9 @@ class Follower {
   Flow try_statement(const Stmt& one);
   void catch_left(const Stmt& one, std::vector<Left> raised, std::vector<StatePtr>& ends, Flow& out, bool sure);
   void may_be_missing(const Val& args, std::size_t at);
+  void may_raise(const char* what, std::size_t at);
+  void may_be_unbound(const Expr& name);
+  [[noreturn]] void refuse(const char* what, std::size_t at);
   void meet_missing(std::size_t from, const std::function<bool(const Val&)>& is_met);
   void catch_unsure(const Stmt& one, std::vector<StatePtr>& ends, Flow& out);
   Flow handle(const Handler& handler, const Val& exception);
@@ -314,6 +317,7 @@ class Follower {
   std::optional<Val> text_asked(const std::string& name, const Val& self, Arguments& a);
   Val joined(const Val& self, Arguments& a);
   Val format_call(const ShellText& format, Arguments& a);
+  std::optional<ShellText> format_fields(const ShellText& format, std::size_t& next, Arguments& a, bool nests);
   std::optional<ShellText> format_field(const std::string& field, std::size_t& next, Arguments& a);
   std::optional<Val> field_value(std::string_view field, std::size_t& next, Arguments& a);
   Val list_method(const std::string& name, const Val& self, Arguments& a);
@@ -331,7 +335,16 @@ class Follower {
   Val in_place_of(const Val& before, const std::string& made, std::size_t at);
   std::optional<Val> path_method(const std::string& name, const Val& self, Arguments& a);
   std::optional<Val> json(const std::string& name, Arguments& a);
-  bool json_text(const Val& v, bool compact, ShellText& out, std::size_t at, int depth);
+  struct JsonStyle {
+    bool compact = false;
+    bool sorted = false;
+    bool any_letter = false;   // ensure_ascii=False
+    std::int64_t indent = -1;  // none
+  };
+  std::optional<JsonStyle> json_style(const Arguments& a);
+  bool json_text(const Val& v, const JsonStyle& style, ShellText& out, std::size_t at, int depth);
+  bool json_items(const Val& v, const JsonStyle& style, ShellText& out, std::size_t at, int depth);
+  std::optional<Val> regular(const std::string& name, Arguments& a);
   std::optional<Val> iteration(const std::string& name, Arguments& a);
   Val quoted_for_shell(const Val& v, std::size_t at);
   std::optional<Val> shell_words(const std::string& name, Arguments& a);
@@ -339,6 +352,8 @@ class Follower {
   std::optional<Val> deep_copy(const Val& v, std::map<const Object*, Object*>& made, int depth = 0);
   std::optional<Val> template_call(const std::string& name, const Object& callee, Arguments& a);
   std::optional<Val> rounded(const std::string& name, const Arguments& a);
+  std::optional<Val> builtin_number(const std::string& name, const Arguments& a);
+  std::optional<Val> in_base(const Arguments& a);
   Val named_tuple(const Arguments& a);
   static bool is_named_tuple(const Val& v);
   std::optional<Val> named_tuple_method(const std::string& name, const Object& callee, Arguments& a);
@@ -576,11 +591,16 @@ class Follower {
   std::string image_;       // of the container that is started
   TakenDefaults defaults_;  // so far
   bool nothing_given_;
+  bool whole_ = false;  // a program as it runs: what it does not set is not set
   const ProgramStart* start_;
   std::set<std::string> written_files_;  // names of files that the program may have written
   bool moved_ = false;                   // os.chdir
   std::size_t doubts_ = 0;               // what may have failed so far
-  std::vector<std::size_t> missing_;     // where what is started may not be there, within the tries that are followed
+  struct MayRaise {
+    std::string what;  // name of the exception
+    std::size_t at;
+  };
+  std::vector<MayRaise> missing_;  // what may be raised of what is not there, within the tries that are followed
   mutable std::size_t steps_ = limits::kProgramSteps;
   mutable int levels_ = 0;
   std::uintptr_t stack_ = stack_place();  // where it began

@@ -9,6 +9,7 @@
 #include "preflight/value.h"
 #include "src/base/limits.h"
 #include "src/python/json_text.h"
+#include "src/sources/program/exact.h"
 #include "src/sources/program/follower.h"
 
 namespace preflight::sources::program {
@@ -153,12 +154,30 @@ std::optional<Val> Follower::path_method(const std::string& name, const Val& sel
   const std::string last = s.substr(slash == std::string::npos ? 0 : slash + 1);
   if (name == ".name") return in_place_of(path, last, a.at);
   if (name == ".stem")
-    return in_place_of(path, last.substr(0, last.rfind('.') == 0 ? std::string::npos : last.rfind('.')), a.at);
+    return in_place_of(
+        path, last.substr(0, last.rfind('.') == 0 || last.ends_with('.') ? std::string::npos : last.rfind('.')), a.at);
   const auto dot = last.rfind('.');
   if (name == ".suffix") {
     const bool has = dot != std::string::npos && dot > 0 && dot + 1 < last.size();
     return in_place_of(path, has ? last.substr(dot) : std::string(), a.at);
   }
+  const bool renames = (name == "with_suffix" || name == "with_name" || name == "with_stem") && a.values.size() == 1 &&
+                       a.values[0].known_text() && a.keys.empty();
+  if (renames) {
+    const std::string& given = a.values[0].text->text;
+    const bool has = dot != std::string::npos && dot > 0 && dot + 1 < last.size();
+    const std::string stem = has ? last.substr(0, dot) : last;
+    const std::string suffix = has ? last.substr(dot) : std::string();
+    const bool fits =
+        !last.empty() && last != ".." && last != "." && !last.ends_with('.') && given.find('/') == std::string::npos &&
+        given != "." &&
+        (name == "with_suffix" ? given.empty() || (given.starts_with('.') && given.size() > 1 && !given.ends_with('.'))
+                               : !given.empty());
+    if (!fits) return std::nullopt;
+    const std::string made = name == "with_suffix" ? stem + given : name == "with_name" ? given : given + suffix;
+    return path_of(*in_place_of(path, s.substr(0, s.size() - last.size()) + made, a.at).text);
+  }
+  if (name == "is_absolute" && a.values.empty()) return boolean(s.starts_with('/'));
   const std::string parent = slash == std::string::npos ? "." : slash == 0 ? "/" : s.substr(0, slash);
   if (name == ".parent") return path_of(*in_place_of(path, parent, a.at).text);
   const bool whole = s.starts_with('/') && a.values.empty();
@@ -182,7 +201,40 @@ std::optional<Val> Follower::path_method(const std::string& name, const Val& sel
 
 // --- JSON ---
 
-bool Follower::json_text(const Val& v, bool compact, ShellText& out, std::size_t at, int depth) {
+// What stands between the brackets of a list or a dictionary.
+bool Follower::json_items(const Val& v, const JsonStyle& style, ShellText& out, std::size_t at, int depth) {
+  const auto put = [&](const std::string& s) { add(out, *text(s, v.begin < v.end ? v.begin : at).text); };
+  const bool dict = v.is(Kind::kDict);
+  std::vector<std::pair<Val, Val>> pairs = v.object->now.pairs;
+  std::erase_if(pairs, [](const auto& one) { return one.second.is(Kind::kGone); });
+  for (const Val& item : v.object->now.items) {
+    if (is_many(item)) return false;
+    if (!dict) pairs.emplace_back(Val{}, item);
+  }
+  const bool plain = std::ranges::all_of(pairs, [](const auto& one) { return one.first.known_text(); });
+  if (dict && !plain) return false;
+  if (dict && style.sorted) std::ranges::stable_sort(pairs, {}, [](const auto& one) { return one.first.text->text; });
+  spend(2 * pairs.size());
+  const auto line = [&](int deep) {
+    if (style.indent >= 0) put("\n" + std::string(static_cast<std::size_t>(style.indent * deep), ' '));
+  };
+  bool first = true;
+  for (const auto& [key, item] : pairs) {
+    if (!first) put(style.compact || style.indent >= 0 ? "," : ", ");
+    first = false;
+    line(depth + 1);
+    if (dict && !json_text(key, style, out, at, depth + 1)) return false;
+    if (dict) put(style.compact ? ":" : ": ");
+    if (item.is(Kind::kUnknown))
+      append(out, hole(item, at));
+    else if (!json_text(item, style, out, at, depth + 1))
+      return false;
+  }
+  if (!first) line(depth);
+  return true;
+}
+
+bool Follower::json_text(const Val& v, const JsonStyle& style, ShellText& out, std::size_t at, int depth) {
   const auto put = [&](const std::string& s) { add(out, *text(s, v.begin < v.end ? v.begin : at).text); };
   if (depth > 20) return false;
   spend(2);
@@ -197,65 +249,75 @@ bool Follower::json_text(const Val& v, bool compact, ShellText& out, std::size_t
     case Kind::kFloat:
       put(*repr(v));
       return true;
-    case Kind::kText:
+    case Kind::kText: {
       if (!v.known_text()) return false;
-      spend_text(v.text->text.size());
-      put(python::json_dumps(Value(v.text->text)));
+      const std::string& s = v.text->text;
+      spend_text(s.size());
+      if (style.any_letter && std::ranges::any_of(s, [](char c) { return static_cast<unsigned char>(c) >= 0x7f; }))
+        return false;
+      put(python::json_dumps(Value(s)));
       return true;
+    }
     case Kind::kList:
-    case Kind::kTuple: {
+    case Kind::kTuple:
+      if (is_iterator(v) || is_view(v) || v.object->name == kRange) return false;
       put("[");
-      bool first = true;
-      for (const Val& item : v.object->now.items) {
-        if (is_many(item)) return false;
-        if (!first) put(compact ? "," : ", ");
-        first = false;
-        if (item.is(Kind::kUnknown))
-          append(out, hole(item, at));
-        else if (!json_text(item, compact, out, at, depth + 1))
-          return false;
-      }
+      if (!json_items(v, style, out, at, depth)) return false;
       put("]");
       return true;
-    }
-    case Kind::kDict: {
+    case Kind::kDict:
       if (!v.object->now.open.empty() || v.object->now.inherits) return false;
       put("{");
-      bool first = true;
-      for (const auto& [key, item] : v.object->now.pairs) {
-        if (item.is(Kind::kGone)) continue;
-        if (!first) put(compact ? "," : ", ");
-        first = false;
-        if (!key.known_text()) return false;
-        spend_text(key.text->text.size());
-        put(python::json_dumps(Value(key.text->text)));
-        put(compact ? ":" : ": ");
-        if (item.is(Kind::kUnknown))
-          append(out, hole(item, at));
-        else if (!json_text(item, compact, out, at, depth + 1))
-          return false;
-      }
+      if (!json_items(v, style, out, at, depth)) return false;
       put("}");
       return true;
-    }
     default:
       return false;
   }
 }
 
+// The keywords of json.dumps; none where one is not followed.
+std::optional<Follower::JsonStyle> Follower::json_style(const Arguments& a) {
+  JsonStyle out;
+  for (const auto& [key, v] : a.keys) {
+    const auto test = truth(v);
+    if (key == "separators") {
+      const auto items = items_of(v, a.at);
+      const bool two = items && items->size() == 2 && (*items)[0].known_text() && (*items)[1].known_text();
+      const std::string both = two ? (*items)[0].text->text + (*items)[1].text->text : std::string();
+      out.compact = both == ",:";
+      if (!out.compact && both != ", : ") return std::nullopt;
+    } else if (key == "indent" && (v.is(Kind::kNone) || (v.is(Kind::kInt) && v.integer >= 0 && v.integer <= 16))) {
+      out.indent = v.is(Kind::kNone) ? -1 : v.integer;
+    } else if (key == "sort_keys" && test) {
+      out.sorted = *test;
+    } else if (key == "ensure_ascii" && test) {
+      out.any_letter = !*test;
+    } else if (key != "default") {  // which is asked about what is no JSON alone
+      return std::nullopt;
+    }
+  }
+  if (out.indent >= 0 && a.key("separators") != nullptr) return std::nullopt;
+  return out;
+}
+
 std::optional<Val> Follower::json(const std::string& name, Arguments& a) {
   if (name != "json.dumps" || a.values.size() != 1) return std::nullopt;
-  bool compact = false;
-  for (const auto& [key, v] : a.keys) {
-    const auto items = key == "separators" ? items_of(v, a.at) : std::nullopt;
-    const bool tight = items && items->size() == 2 && (*items)[0].known_text() && (*items)[0].text->text == "," &&
-                       (*items)[1].known_text() && (*items)[1].text->text == ":";
-    if (!tight) return unclear(a.at, a.end);
-    compact = true;
-  }
+  const auto style = a.more.empty() ? json_style(a) : std::nullopt;
   ShellText out;
-  if (!json_text(a.values[0], compact, out, a.at, 0)) return unclear(a.at, a.end);
+  if (!style || !json_text(a.values[0], *style, out, a.at, 0)) return unclear(a.at, a.end);
   return text(std::move(out));
+}
+
+// re.sub(PATTERN, TEXT, TEXT) of a pattern that is followed, re.escape.
+std::optional<Val> Follower::regular(const std::string& name, Arguments& a) {
+  if (name != "re.sub" || a.values.size() != 3 || !a.keys.empty() || !a.more.empty()) return std::nullopt;
+  const bool known = std::ranges::all_of(a.values, [](const Val& v) { return v.known_text(); });
+  if (!known) return std::nullopt;
+  const std::string& from = a.values[2].text->text;
+  spend_text(from.size() * (a.values[1].text->text.size() + 1));
+  const auto out = substituted(a.values[0].text->text, a.values[1].text->text, from);
+  return out ? std::optional(in_place_of(a.values[2], *out, a.at)) : std::nullopt;
 }
 
 // --- iteration ---
@@ -947,10 +1009,11 @@ std::optional<Val> Follower::library(const std::string& name, const Object& call
     return out;
   }
   using Known = std::optional<Val> (Follower::*)(const std::string&, Arguments&);
-  constexpr auto kKnown = std::to_array<Known>(
-      {&Follower::command_line, &Follower::container_call, &Follower::environment_call, &Follower::file_call,
-       &Follower::path_call, &Follower::shell_words, &Follower::json, &Follower::iteration, &Follower::copied,
-       &Follower::partial, &Follower::at_exit, &Follower::awaited, &Follower::dataclass_call, &Follower::dedented});
+  constexpr auto kKnown =
+      std::to_array<Known>({&Follower::command_line, &Follower::container_call, &Follower::environment_call,
+                            &Follower::file_call, &Follower::path_call, &Follower::shell_words, &Follower::json,
+                            &Follower::iteration, &Follower::copied, &Follower::regular, &Follower::partial,
+                            &Follower::at_exit, &Follower::awaited, &Follower::dataclass_call, &Follower::dedented});
   for (const Known known : kKnown) {
     if (auto out = (this->*known)(name, a)) return out;
   }

@@ -256,12 +256,17 @@ std::optional<Val> Follower::field_value(std::string_view field, std::size_t& ne
 std::optional<ShellText> Follower::format_field(const std::string& field, std::size_t& next, Arguments& a) {
   const std::size_t behind = field.find(']') == std::string::npos ? 0 : field.rfind(']');
   const std::size_t colon = std::min(field.find(':', behind), field.size());
-  const std::string spec = colon == field.size() ? std::string() : field.substr(colon + 1);
+  std::string spec = colon == field.size() ? std::string() : field.substr(colon + 1);
   const std::size_t sign = std::min(field.find('!', behind), colon);
   const std::string_view conversion = std::string_view(field).substr(sign, colon - sign);
   const bool plain = conversion.empty() || conversion == "!s" || conversion == "!r" || conversion == "!a";
-  if (!plain || spec.find('{') != std::string::npos) return std::nullopt;
+  if (!plain) return std::nullopt;
   auto v = field_value(std::string_view(field).substr(0, sign), next, a);
+  if (v && spec.find('{') != std::string::npos) {  // fields of its own, which count on
+    const auto inner = format_fields(ShellText{spec}, next, a, false);
+    v = inner && inner->unknowns.empty() ? v : std::nullopt;
+    if (v) spec = inner->text;
+  }
   if (!v) return std::nullopt;
   if (conversion == "!r" || conversion == "!a") {
     const auto written = repr(*v);
@@ -276,9 +281,20 @@ std::optional<ShellText> Follower::format_field(const std::string& field, std::s
   return text_or_hole(*v, a.at);
 }
 
-Val Follower::format_call(const ShellText& format, Arguments& a) {
+// The brace that closes the one at `open`; one more pair may stand between them.
+static std::size_t closing_brace(const std::string& s, std::size_t open) {
+  int depth = 0;
+  for (std::size_t i = open; i < s.size(); ++i) {
+    depth += s[i] == '{' ? 1 : s[i] == '}' ? -1 : 0;
+    if (depth == 0) return i;
+  }
+  return std::string::npos;
+}
+
+// A text with its replacement fields filled in; none where one is not known. `nests`: they may hold fields of their
+// own.
+std::optional<ShellText> Follower::format_fields(const ShellText& format, std::size_t& next, Arguments& a, bool nests) {
   ShellText out;
-  std::size_t next = 0;
   const std::string& s = format.text;
   for (std::size_t i = 0; i < s.size(); ++i) {
     const bool twice = i + 1 < s.size() && s[i + 1] == s[i];
@@ -287,6 +303,7 @@ Val Follower::format_call(const ShellText& format, Arguments& a) {
       ++i;
       continue;
     }
+    if (s[i] == '}') throw Thrown{instance("ValueError"), a.at};
     if (s[i] != '{') {
       const std::size_t sign = std::min(s.find_first_of("{}", i + 1), s.size());
       add(out, sources::slice(format, i, sign));
@@ -294,14 +311,22 @@ Val Follower::format_call(const ShellText& format, Arguments& a) {
       continue;
     }
     spend(a.keys.size() / 8 + 1);  // among which it is sought
-    const auto close = s.find('}', i);
+    const auto close = closing_brace(s, i);
     if (close == std::string::npos) throw Thrown{instance("ValueError"), a.at};
-    const auto field = format_field(s.substr(i + 1, close - i - 1), next, a);
-    if (!field) return unclear(a.at, a.end);
+    const std::string inner = s.substr(i + 1, close - i - 1);
+    if (!nests && inner.find('{') != std::string::npos) return std::nullopt;
+    const auto field = format_field(inner, next, a);
+    if (!field) return std::nullopt;
     add(out, *field);
     i = close;
   }
-  return text(std::move(out));
+  return out;
+}
+
+Val Follower::format_call(const ShellText& format, Arguments& a) {
+  std::size_t next = 0;
+  auto out = format_fields(format, next, a, true);
+  return out ? text(std::move(*out)) : unclear(a.at, a.end);
 }
 
 // Whether a text without a sign is one behind this, too: where nothing is sought, something stands even there.

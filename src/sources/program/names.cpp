@@ -128,6 +128,9 @@ void Follower::bind_each(const Expr& target, const Val& v) {
                                  [](const Expr* kid) { return kid->kind == Expr::Kind::kStar; });
   const bool fits = items && (star == target.kids.end() ? items->size() == target.kids.size()
                                                         : items->size() + 1 >= target.kids.size());
+  const bool known = items && std::ranges::none_of(*items, is_many);
+  if (!fits && known) refuse("ValueError", target.begin);
+  if (v.whole() || v.is(Val::Kind::kNone) || v.is(Val::Kind::kFloat)) refuse("TypeError", target.begin);
   if (!fits) {
     ++doubts_;
     for (const Expr* kid : target.kids) {
@@ -174,6 +177,8 @@ void Follower::bind_item(const Expr& target, Val v) {
   if (!sliced && base.is(Val::Kind::kInstance) &&
       own_method(base, "__setitem__", {value(*target.kids[1]), v}, target.begin))
     return;
+  if (base.is(Val::Kind::kTuple) || base.is(Val::Kind::kText) || base.is(Val::Kind::kNone) || base.whole())
+    refuse("TypeError", target.begin);
   if (!base.is(Val::Kind::kList)) return;
   touch(base.object);
   auto& items = base.object->now.items;
@@ -183,7 +188,8 @@ void Follower::bind_item(const Expr& target, Val v) {
                                 [](const Val& one) { return one.is(Val::Kind::kUnknown) && one.mystery->many; });
   const auto size = static_cast<std::int64_t>(items.size());
   const std::int64_t i = index.integer < 0 ? index.integer + size : index.integer;
-  if (sliced || !index.whole() || many || i < 0 || i >= size) {
+  if (!sliced && index.whole() && !many && (i < 0 || i >= size)) refuse("IndexError", target.begin);
+  if (sliced || !index.whole() || many) {
     items = {unknown(fmt::format("what a list holds from line {} on is not followed", line(target.begin)), target.begin,
                      true)};
     return;

@@ -278,6 +278,16 @@ std::optional<bool> Follower::compare(const std::string& op, const Val& first, c
   const auto inverse = [](std::optional<bool> v) { return v ? std::optional(!*v) : v; };
   if (op == "==") return equal(a, b);
   if (op == "!=") return inverse(equal(a, b));
+  const auto kind = [](const Val& v) {
+    return numeric(v)           ? 1
+           : v.is(Kind::kText)  ? 2
+           : v.is(Kind::kNone)  ? 3
+           : v.is(Kind::kList)  ? 4
+           : v.is(Kind::kTuple) ? 5
+                                : 0;
+  };
+  const bool orders = op == "<" || op == ">" || op == "<=" || op == ">=";
+  if (orders && kind(a) != 0 && kind(b) != 0 && (kind(a) != kind(b) || kind(a) == 3)) refuse("TypeError", a.begin);
   if (op == "<") return less(a, b);
   if (op == ">") return less(b, a);
   if (op == "<=") return inverse(less(b, a));
@@ -449,6 +459,10 @@ Val Follower::binary(const std::string& op, const Val& left, const Val& right, s
       return path_of(*joined_paths->text);
     return unclear(begin, end);
   }
+  const auto plain = [](const Val& v) {
+    return v.is(Kind::kNone) || numeric(v) || v.is(Kind::kText) || v.is(Kind::kList) || v.is(Kind::kTuple);
+  };
+  if (plain(a) && plain(b) && !is_view(a) && !is_view(b)) refuse("TypeError", begin);
   if (op == "|" && a.is(Kind::kDict) && b.is(Kind::kDict)) {
     Val out = a;
     spend(2 * a.object->now.pairs.size());

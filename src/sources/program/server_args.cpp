@@ -42,7 +42,7 @@ void Follower::option(const std::string& name, const Val& v, std::size_t at, std
   }
   if (v.is(Kind::kDict)) {
     ShellText json;
-    const bool known = json_text(v, false, json, at, 0);
+    const bool known = json_text(v, JsonStyle{}, json, at, 0);
     words.push_back(word(known ? json : hole(unclear(v.begin, v.end), at), v, at));
     return;
   }
