@@ -681,12 +681,26 @@ std::optional<ShellText> ShellEvaluator::sourced_text(const std::vector<ShellWor
   return why.empty() ? out : std::nullopt;
 }
 
+// eval "$(cat $0)": the text that runs, which comes to this again and again until the shell ends.
+bool ShellEvaluator::evaluates_itself(const ShellText& text, std::size_t at) {
+  const auto body = [](std::string_view all) { return all.substr(0, all.find_last_not_of('\n') + 1); };
+  if (text_.script == nullptr || body(text.text) != body(text_.script->text)) return false;
+  note("SH004", "eval runs this script again, and so without end: nothing behind this runs", at);
+  if (printing_ != nullptr) printing_->known = false;
+  state_.end = fmt::format("unless the script ends at line {}", line_of(at));
+  state_.end_depth = 0;
+  state_.ended = true;
+  state_.fails = true;
+  return true;
+}
+
 void ShellEvaluator::evaluate(const std::vector<ShellWord>& words) {
   ShellText text;
   for (std::size_t i = 1; i < words.size(); ++i) {
     if (i > 1) append(text, {" ", {words[i].begin}, {}});
     append(text, words[i]);
   }
+  if (evaluates_itself(text, words[0].begin)) return;
   const bool nothing_known = text.text.size() == text.unknowns.size() && !text.text.empty();
   if (nothing_known || (!text.unknowns.empty() && !fault_of(text, pasted_).empty())) {
     if (names_tools(text.unknowns.front().message)) return;

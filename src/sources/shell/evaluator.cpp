@@ -32,6 +32,18 @@ bool knows_choices(std::string_view script) {
   return line.starts_with("#!") && (line.find("ksh") != line.npos || line.find("zsh") != line.npos);
 }
 
+// Whether a condition stands in front: what is told of a turn of a loop alone says which of them it is.
+bool has_condition(std::string_view when) {
+  constexpr auto kBegin = std::to_array<std::string_view>({"in a ", "where ", "unless ", "as the script"});
+  return std::ranges::any_of(kBegin, [&](std::string_view one) { return when.starts_with(one); });
+}
+
+// A turn of a loop that is followed; what the loop itself depends on stays in front of it.
+std::string in_turn(const std::string& when, std::string turn) {
+  if (!has_condition(when)) return turn;
+  return when.substr(0, when.find("; ")) + "; " + turn;
+}
+
 Status opposite(Status status) {
   if (status == Status::kUnknown) return status;
   return status == Status::kTrue ? Status::kFalse : Status::kTrue;
@@ -178,8 +190,10 @@ void ShellEvaluator::run_parsed(const ShellText& text, Text around) {
     const std::size_t left_open = std::exchange(budget_.open_words, budget_.depth > 1 ? parser.words() : 0);
     for (const NodePtr& node : line) {
       if (error_ || state_.ended) break;
-      if (budget_.depth == 1 && is_behind_line(kept->first.text, end, node->begin))  // failglob ends a line alone
-        std::erase_if(state_.may_end, [](const auto& one) { return one.first.starts_with(kUnlessNoFile); });
+      if (budget_.depth == 1 && is_behind_line(kept->first.text, end, node->begin))  // these end a line alone
+        std::erase_if(state_.may_end, [](const auto& one) {
+          return one.first.starts_with(kUnlessNoFile) || one.first.starts_with(kUnlessNoValue);
+        });
       end = std::max(node->begin, node->end);
       run_node(*node);
       if (state_.stays && muted_ == 0) tell_what_is_not_reached(*node);
@@ -777,8 +791,8 @@ void ShellEvaluator::run_unknown_loop(const Node& node, std::string_view what, c
       state_, [&](const std::string& name) { return depends(name, what, at); }, at);
   forget(names, what, at);
   const ShellState behind = state_;
-  const std::string outer_when =
-      std::exchange(when_, when_.empty() ? fmt::format("in a loop at line {}", line_of(outer(node.begin))) : when_);
+  const std::string outer_when = std::exchange(
+      when_, has_condition(when_) ? when_ : fmt::format("in a loop at line {}", line_of(outer(node.begin))));
   body();
   when_ = outer_when;
   loops_.pop_back();
@@ -848,7 +862,7 @@ bool ShellEvaluator::follow_while(const Node& node) {
   input_ = outer_input;
   if (clear) {
     for (std::size_t n = 1;; ++n) {
-      const std::string outer_when = std::exchange(when_, fmt::format("turn {} of a loop", n));
+      const std::string outer_when = std::exchange(when_, in_turn(when_, fmt::format("turn {} of a loop", n)));
       const bool more = !error_ && turn();
       when_ = outer_when;
       if (!more) break;
@@ -1076,7 +1090,7 @@ ShellEvaluator::Followed ShellEvaluator::follow_for(const Node& node, const std:
       refer(node.name, word);
     else
       remember(node.name, {.text = word}, false, nullptr);
-    const std::string outer_when = std::exchange(when_, fmt::format("{}={}", node.name, word.text));
+    const std::string outer_when = std::exchange(when_, in_turn(when_, fmt::format("{}={}", node.name, word.text)));
     const Status status = run_node(*node.children.front());
     out.left = state_.ended ? Status::kUnknown : status;
     when_ = outer_when;
@@ -1198,7 +1212,7 @@ Status ShellEvaluator::run_math_loop(const Node& node) {
   part_of_loop(loop, 0, first);
   loops_.push_back({undecided_, false});
   for (std::size_t turn = 0; turn < *turns && !state_.ended && !error_; ++turn) {
-    const std::string outer_when = std::exchange(when_, fmt::format("turn {} of a loop", turn + 1));
+    const std::string outer_when = std::exchange(when_, in_turn(when_, fmt::format("turn {} of a loop", turn + 1)));
     run_node(*node.children.front());
     when_ = outer_when;
     if (ends_loop()) break;

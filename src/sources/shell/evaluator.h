@@ -26,7 +26,9 @@ std::optional<std::string> quoted_for_shell(std::string_view text);
 
 enum class Status { kTrue, kFalse, kUnknown };
 
+// What ends the line alone that it stands in, at the top of a text, and not the shell.
 constexpr std::string_view kUnlessNoFile = "unless the pattern is of no file at line ";
+constexpr std::string_view kUnlessNoValue = "unless an expansion fails at line ";
 
 bool is_special_builtin(std::string_view name);  // as POSIX has it
 
@@ -255,6 +257,7 @@ class ShellEvaluator {
   std::optional<std::vector<ShellWord>> files_matching(const ShellWord& word, const std::string& pattern);
   // What `expression` comes to; where it is not known, `why` gets the reason when an operand has one.
   std::optional<std::int64_t> computed(const ShellText& expression, std::string& why);
+  void ends_line(std::size_t at);
   void insert(const ShellText& value, const Part& part, WordMaker& out);
   void insert_all(const std::vector<ShellText>& values, const Part& part, bool apart, WordMaker& out);
   [[nodiscard]] bool is_filled_here(const std::string& name) const;
@@ -336,6 +339,7 @@ class ShellEvaluator {
   void run_sourced(const ShellText& text, const std::string& path, std::size_t at);
   static std::string fault_of(const ShellText& text, std::string_view pasted);
   std::optional<ShellText> sourced_text(const std::vector<ShellWord>& words, std::string& path, std::string& why);
+  bool evaluates_itself(const ShellText& text, std::size_t at);
   void evaluate(const std::vector<ShellWord>& words);
   void set_shell_options(const std::vector<ShellWord>& words);
   Status shift(const std::vector<ShellWord>& words);

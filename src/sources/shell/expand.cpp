@@ -521,15 +521,22 @@ void ShellEvaluator::expand_arithmetic(const Part& part, WordMaker& out) {
   forget_math(std::string_view(part.name).substr(3, part.name.size() - 5), outer(part.begin), why);
   out.open();
   if (why.empty()) end_of_sh(outer(part.begin));  // as 1/0 and 08 do
+  if (why.empty()) ends_line(outer(part.begin));
   if (why.empty())
     why = fmt::format("arithmetic: what {} comes to is not known; give it with {}", part.name, how_to_set(part.name));
   out.put_unknown({0, std::move(why), outer(part.begin)});
+}
+
+// What bash cannot expand: the rest of the line does not run, nor that of what it is part of.
+void ShellEvaluator::ends_line(std::size_t at) {
+  state_.may_end.emplace(fmt::format("{}{}", kUnlessNoValue, line_of(at)), 0);
 }
 
 std::optional<std::int64_t> ShellEvaluator::computed(const ShellText& written, std::string& why) {
   if (!spend(written.text.size() + 1)) return std::nullopt;
   ShellText expression = written;
   if (expression.origin.empty()) expression.origin.assign(expression.text.size(), 0);
+  const std::size_t at = expression.origin.empty() ? 0 : expression.origin.front();
   ShellParser parser(expression, pasted_);
   const Parts parts = parser.quoted_text();
   if (parser.failed()) return std::nullopt;
@@ -546,6 +553,8 @@ std::optional<std::int64_t> ShellEvaluator::computed(const ShellText& written, s
   names = {.value = [&](const std::string& name) -> std::optional<std::int64_t> {
              const auto value = lookup(name);
              if (!value) {
+               if (state_.exits_on_unset && !is_given(name))
+                 unset_now_.push_back(fmt::format("unless {} is not set at line {}", name, line_of(at)));
                if (state_.variables.contains(name) || is_unset_here(name)) return 0;
                why = fmt::format("the variable {} is not set; give it with {}", name, how_to_set(name));
                return std::nullopt;

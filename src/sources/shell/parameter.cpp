@@ -74,7 +74,10 @@ class ShellEvaluator::Parameter {
     note_value();
     if (value_ && part_.prefix == '!') {
       if (!value_->unknowns.empty()) return put(*value_);
-      value_ = shell_.lookup(value_->text);
+      const std::string named = value_->text;
+      if (!may_be_named(named)) return no_name(named);
+      value_ = shell_.lookup(named);
+      if (shell_.state_.exits_on_unset && !replaces() && !is_sure(named)) shell_.unset_now_.push_back(when_set());
     }
     if (!value_ && !every_ && !replaces() && shell_.is_unset_here(part_.name)) value_ = ShellText{};
     if (part_.prefix == '#') return expand_length();
@@ -96,6 +99,23 @@ class ShellEvaluator::Parameter {
   }
   void not_understood() {
     unknown(fmt::format("{} is not understood; give its value with {}", all_, how_to_set(all_)));
+  }
+  // Whether ${!NAME} takes what NAME holds for a name: of a variable, an item, an argument.
+  [[nodiscard]] static bool may_be_named(std::string_view name) {
+    const std::string_view plain = name.substr(0, name.find('['));
+    const bool number = !plain.empty() && std::ranges::all_of(plain, [](char c) { return c >= '0' && c <= '9'; });
+    const bool sign = name.size() == 1 && std::string_view("@*#?-$!").find(name[0]) != std::string_view::npos;
+    const bool word = !plain.empty() && shell_name_start(plain.front()) && std::ranges::all_of(plain, shell_name_char);
+    return number || sign || word;
+  }
+  void no_name(const std::string& name) {
+    shell_.ends_line(origin_);
+    unknown(fmt::format("{} holds {}, which is no name of a variable", part_.name, name.empty() ? "nothing" : name));
+  }
+  // Whether what ${!NAME} names is known to be set.
+  [[nodiscard]] bool is_sure(std::string_view name) const {
+    const bool number = std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
+    return value_ && (!number || value_->unknowns.empty());
   }
   void not_set() {
     if (set_where_it_runs(part_.name) && !is_touched()) return unknown(not_set_here(part_.name));
