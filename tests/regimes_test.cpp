@@ -87,7 +87,7 @@ TEST_P(Regimes, SplitInEveryWayThatDiffers) {
                          ((pages - 1) * c.page_size + 1 == seqlen && pages > c.kv_splits && pages % c.kv_splits != 0);
     }
   }
-  EXPECT_EQ(counts, (std::set<std::int64_t>{1, 2, 3, 4, 8}));
+  EXPECT_EQ(counts, (std::set<std::int64_t>{1, 2, 3, 4, 9}));
   EXPECT_TRUE(several_pages);
   EXPECT_TRUE(last_has_pages);
   EXPECT_TRUE(last_is_empty);
@@ -108,6 +108,40 @@ TEST_P(Regimes, HaveAnEmptyRequestASharedPrefixAndATableWiderThanAnyRequest) {
            std::ranges::min(c.cache_seqlens) >= c.page_size;
   }));
   EXPECT_TRUE(some([](const KernelCase& c) { return c.inputs == Inputs::kPeaked && c.kv_splits > 1; }));
+}
+
+// Sixteen bits count the slots of a small sample, three those of its requests, and neither those of a server.
+TEST_P(Regimes, HaveManyRequestsAndSlotsFarFromTheFirst) {
+  for (const char* kernel : {"paged_decode", "mla_decode"}) {
+    for (const std::int64_t window : {-1, 127}) {
+      KernelCase base = base_of(GetParam(), window);
+      base.kernel = kernel;
+      const auto cases = plan::regime_cases(base);
+      const auto far = std::ranges::find_if(cases, [](const KernelCase& c) { return c.first_page > 0; });
+      ASSERT_NE(far, cases.end()) << kernel;
+      EXPECT_GE(far->first_page * far->page_size, 65536) << kernel;
+      EXPECT_GT(far->num_requests(), 16) << kernel;
+      EXPECT_GT(far->cache_seqlens[16], 1) << kernel;
+      EXPECT_EQ(std::ranges::count(far->cache_seqlens, 0), 1) << kernel;
+    }
+  }
+}
+
+// A device gives no more in one piece, or has no more.
+TEST(Regimes, AskForAQuarterGibibyteInFrontOfAPoolAtMost) {
+  for (const std::int64_t page : {1, 64, 128}) {
+    for (const std::int64_t kv_heads : {8, 9, 32, 128}) {
+      KernelCase base = base_of(page);
+      base.num_q_heads = base.num_kv_heads = kv_heads;
+      std::int64_t most = 0;
+      for (const KernelCase& c : plan::regime_cases(base)) {
+        most = std::max(most, c.first_page * page * kv_heads * (c.head_dim + c.value_dim()) * size_of(c.cache_dtype()));
+      }
+      const std::int64_t page_bytes = page * kv_heads * 2 * base.head_dim * size_of(base.dtype);
+      EXPECT_LE(most, std::int64_t{256} << 20U) << page << ' ' << kv_heads;
+      EXPECT_GT(most + page_bytes, std::int64_t{256} << 20U) << page << ' ' << kv_heads;
+    }
+  }
 }
 
 // The pages of a longer request in front hold numbers wherever a shorter one is taken to have some.
@@ -140,6 +174,9 @@ TEST_P(Regimes, OfIndexBuildersEndWithWholePagesAndTilesInRowsThatGoOn) {
     EXPECT_TRUE(some(c.page_size) && some(128)) << kernel;
     EXPECT_GT(std::ranges::count(c.cache_seqlens, 128), 0) << kernel;
     EXPECT_EQ(c.cache_seqlens.back(), 0) << kernel;
+    EXPECT_GT(c.num_requests(), 16) << kernel;
+    EXPECT_GT(c.max_seqlen(), 8 * 128) << kernel;
+    EXPECT_GT(c.first_page * c.page_size, 1 << 25) << kernel;  // where a float holds no odd number
     EXPECT_GT(c.context, c.columns() * c.page_size) << kernel;
   }
 }

@@ -344,16 +344,24 @@ TEST(SampleBatch, RotationsHaveTheAnglesOfTheirPositions) {
 }
 
 TEST(SampleBatch, TheBuildersAreGivenTheSlotOfEveryToken) {
-  const KernelCase c = case_of("kv_indices --page 16 --cache-seqlens 17,0,40");
-  const auto batch = sample::kv_indices(c);
-  const auto pool = sample::PagePool::make(c);
-  const Tensor& tokens = batch->input("req_to_token");
-  for (std::int64_t b = 0; b < c.num_requests(); ++b) {
-    const std::int64_t first = batch->input("req_pool_indices").get_int(b) * tokens.shape[1];
-    for (std::int64_t t = 0; t < c.cache_seqlens[static_cast<std::size_t>(b)]; ++t) {
-      EXPECT_EQ(tokens.get_int(first + t), pool->slot(b, t)) << b << ' ' << t;
+  for (const std::int64_t first_page : {0, 5000}) {
+    KernelCase c = case_of("kv_indices --page 16 --cache-seqlens 17,0,40");
+    c.first_page = first_page;
+    const auto batch = sample::kv_indices(c);
+    const auto pool = sample::PagePool::make(c);
+    const Tensor& tokens = batch->input("req_to_token");
+    for (std::int64_t b = 0; b < c.num_requests(); ++b) {
+      const std::int64_t first = batch->input("req_pool_indices").get_int(b) * tokens.shape[1];
+      for (std::int64_t t = 0; t < c.cache_seqlens[static_cast<std::size_t>(b)]; ++t) {
+        EXPECT_EQ(tokens.get_int(first + t), 16 * first_page + pool->slot(b, t)) << b << ' ' << t;
+      }
     }
   }
+}
+
+TEST(SampleBatch, TheBuildersAreGivenNoSlotThatIsNoInt) {
+  EXPECT_FALSE(sample::page_table(case_of("page_table --page 16 --cache-seqlens 17 --first-page 134217496")));
+  EXPECT_TRUE(sample::page_table(case_of("page_table --page 16 --cache-seqlens 17 --first-page 134217495")));
 }
 
 TEST(SampleBatch, TheHistoricTableHasAColumnAToken) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "preflight/sizing.h"
 #include "src/plan/planners.h"
 
 namespace preflight::plan {
@@ -41,14 +42,30 @@ std::vector<std::int64_t> split_seqlens(std::int64_t page_size) {
 
 namespace {
 
-constexpr std::int64_t kManySplits = 8;
+constexpr std::int64_t kManySplits = 9;    // more than a power of two, where counts are cut
 constexpr std::int64_t kSpareColumns = 3;  // of a table
+constexpr std::size_t kManyRequests = 18;  // a batch of decode has hundreds
+constexpr std::int64_t kFewTokens = 3;
 
-// With a request of whole pages that leaves none of so many splits empty.
+std::int64_t slot_bytes(const KernelCase& c) {
+  const std::int64_t numbers =
+      c.kernel == "mla_decode" ? c.kv_lora_rank + c.qk_rope_head_dim : c.num_kv_heads * (c.head_dim + c.value_dim());
+  return numbers * size_of(c.cache_dtype());
+}
+
+// The first page of a pool whose slots no 16 bits count, as most of a server's are. Memory in front of it is asked for
+// and not touched, and of wide rows less than that is.
+std::int64_t far_page(const KernelCase& c) {
+  constexpr std::int64_t kFarSlot = std::int64_t{1} << 16U;
+  constexpr std::int64_t kMostInFront = std::int64_t{256} << 20U;
+  const std::int64_t most = kMostInFront / (slot_bytes(c) * c.page_size);
+  return std::min(sizing::ceil_div(kFarSlot, c.page_size), most);
+}
+
+// A request of whole pages that leaves none of so many splits empty, and a longer one, of which splits have two.
 std::vector<std::int64_t> many_split_seqlens(std::int64_t page_size) {
-  std::vector<std::int64_t> seqlens = split_seqlens(page_size);
-  if (page_size <= kWidestOfNine) std::ranges::replace(seqlens, 3 * page_size + 1, kManySplits * page_size);
-  return seqlens;
+  if (page_size > kWidestOfNine) return split_seqlens(page_size);
+  return {1, 0, kManySplits * page_size, std::max((kManySplits + 1) * page_size - 1, kThreeTiles)};
 }
 
 }  // namespace
@@ -86,8 +103,12 @@ std::vector<KernelCase> regime_cases(const KernelCase& base) {
   KernelCase& drift =
       add(Inputs::kDrift, kManySplits, reversed(windowed && !is_wide ? split : many_split_seqlens(base.page_size)));
   drift.table_columns = drift.columns() + kSpareColumns;
-  // One without tokens, where no merge follows that would make up for what is not written.
-  add(Inputs::kLast, base.kv_splits, reversed(brief)).cache_seqlens.push_back(0);
+  // One without tokens, where no merge follows that would make up for what is not written; many requests behind it, and
+  // far slots.
+  KernelCase& last = add(Inputs::kLast, base.kv_splits, reversed(brief));
+  last.cache_seqlens.push_back(0);
+  last.cache_seqlens.resize(std::max(last.cache_seqlens.size(), kManyRequests), kFewTokens);
+  last.first_page = far_page(last);
   add(windowed ? Inputs::kEdge : Inputs::kPage, 4,
       is_wide ? std::vector<std::int64_t>{base.window + 1, base.window + 2} : base.cache_seqlens);
   add(Inputs::kFlat, base.kv_splits, {is_wide ? kLongSequence : std::max(kLongSequence, longest)});
@@ -183,12 +204,18 @@ std::vector<KernelCase> mrope_cases(const KernelCase& shape) {
 // longer than any request, as those of a server are.
 std::vector<KernelCase> index_cases(const KernelCase& shape) {
   constexpr std::int64_t kWorkTile = 128;
+  constexpr std::int64_t kManyTiles = 9;
+  constexpr std::int64_t kFarSlot = std::int64_t{1} << 30U;
   KernelCase c = shape;
   c.cache_seqlens = edge_seqlens(c.page_size);
   for (const std::int64_t whole : {2 * c.page_size, kWorkTile, 2 * kWorkTile}) {
     if (std::ranges::find(c.cache_seqlens, whole) == c.cache_seqlens.end()) c.cache_seqlens.push_back(whole);
   }
+  // Behind many requests, and behind many tiles; slots that neither 16 bits nor a float hold.
+  c.cache_seqlens.push_back(kManyTiles * kWorkTile + 1);
+  c.cache_seqlens.resize(std::max(c.cache_seqlens.size(), kManyRequests), kFewTokens);
   c.cache_seqlens.push_back(0);
+  c.first_page = kFarSlot / c.page_size;
   c.context = c.max_seqlen() + c.page_size + 1;
   return {c};
 }

@@ -91,8 +91,9 @@ constexpr std::array kKernels{
                   "--inputs"},
     KernelOptions{"mrope",
                   "--dtype --tokens --heads --kv-heads --head-dim --rotary --sections --interleaved --adjacent-pairs"},
-    KernelOptions{"page_table", "--page --cache-seqlens --table-columns --page-order --context"},
-    KernelOptions{"kv_indices", "--page --cache-seqlens --page-order --max-batch --context --sizing --index-block"},
+    KernelOptions{"page_table", "--page --cache-seqlens --table-columns --page-order --first-page --context"},
+    KernelOptions{"kv_indices",
+                  "--page --cache-seqlens --page-order --first-page --max-batch --context --sizing --index-block"},
 };
 
 bool lists(std::string_view names, std::string_view name) {

@@ -4,6 +4,8 @@
 // and above all there are, as do the rows of nobody.
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "preflight/sizing.h"
 #include "src/sample/page_pool.h"
 #include "src/sample/sample_size.h"
@@ -25,6 +27,10 @@ std::int64_t absurd_slot(std::int64_t i, std::int64_t page_size) {
 Result<SampleBatch> request_rows(const KernelCase& kernel_case, std::int64_t width) {
   const auto pool = PagePool::make(kernel_case);
   if (!pool) return tl::make_unexpected(pool.error());
+  const std::int64_t first_slot = kernel_case.first_page * kernel_case.page_size;
+  if (first_slot + pool->num_pages() * kernel_case.page_size > kUnusedPage) {
+    return failure(fmt::format("slots from page {} on do not fit int32", kernel_case.first_page));
+  }
   const std::int64_t requests = kernel_case.num_requests();
   Tensor req_to_token("req_to_token", DType::kI32, {requests + kSpareRows, width});
   Tensor req_pool_indices("req_pool_indices", DType::kI64, {requests});
@@ -34,7 +40,7 @@ Result<SampleBatch> request_rows(const KernelCase& kernel_case, std::int64_t wid
     const std::int64_t row = requests - b;
     req_pool_indices.set_int(b, row);
     const std::int64_t seqlen = kernel_case.cache_seqlens[static_cast<std::size_t>(b)];
-    for (std::int64_t t = 0; t < seqlen; ++t) req_to_token.set_int(row * width + t, pool->slot(b, t));
+    for (std::int64_t t = 0; t < seqlen; ++t) req_to_token.set_int(row * width + t, first_slot + pool->slot(b, t));
   }
   SampleBatch batch{.kernel_case = kernel_case};
   batch.inputs.push_back(std::move(req_to_token));
