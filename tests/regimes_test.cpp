@@ -181,13 +181,30 @@ TEST_P(Regimes, OfIndexBuildersEndWithWholePagesAndTilesInRowsThatGoOn) {
   }
 }
 
+TEST(Regimes, OfLinearLayersHaveSeveralRequestsWithAStateAndOneOfPadding) {
+  constexpr std::size_t kMany = 16;
+  const auto cases_of = [](const char* kernel) { return plan::planned_cases(KernelCase{.kernel = kernel}); };
+  EXPECT_GT(cases_of("gated_delta_step")[0].query_lens.size(), 4U);
+  EXPECT_GT(cases_of("causal_conv1d")[0].query_lens.size(), kMany);
+  for (const char* kernel : {"gated_delta_step", "gated_delta_chunk", "causal_conv1d"}) {
+    const auto cases = cases_of(kernel);
+    EXPECT_TRUE(std::ranges::any_of(cases, [](const KernelCase& c) { return c.padded == 1; })) << kernel;
+    EXPECT_TRUE(std::ranges::any_of(cases, [](const KernelCase& c) { return c.padded == 0; })) << kernel;
+  }
+}
+
+TEST(Regimes, OfLocalAttentionHaveManyRequests) {
+  const auto cases = plan::planned_cases(KernelCase{.kernel = "local_decode", .chunk = 8192});
+  EXPECT_TRUE(std::ranges::any_of(cases, [](const KernelCase& c) { return c.num_requests() > 16; }));
+}
+
 TEST(Regimes, OfAChunkedPrefillEndWithAWholeChunkAndBehindOneAndTwo) {
   KernelCase shape{.kernel = "gated_delta_chunk"};
   for (const std::int64_t chunk : {16, 64}) {
     shape.delta_chunk = chunk;
     const auto cases = plan::planned_cases(shape);
     ASSERT_EQ(cases.size(), 2U);
-    EXPECT_EQ(cases[0].query_lens, (std::vector<std::int64_t>{chunk, chunk + 1, 5}));
+    EXPECT_EQ(cases[0].query_lens, (std::vector<std::int64_t>{chunk, chunk + 1, 5, 1, 1}));
     EXPECT_EQ(cases[1].query_lens, (std::vector<std::int64_t>{2 * chunk + 1}));
     // Half of what a token leaves is there after ten: log of a sigmoid in [0, 1) is -0.69 to -0.31.
     EXPECT_GT(std::exp(-0.69 * 10.0 / cases[1].gate_normalizer), 0.5);

@@ -547,6 +547,38 @@ TEST(SampleBatch, SidesOfSomeRowsWeighTheSameInEveryRegime) {
   }
 }
 
+// Who leaves out a side that weighs little is right until its values are large.
+TEST(SampleBatch, ASideThatWeighsLittleCountsWhereItsValuesAreLarge) {
+  for (const std::string extra : {"", " --empty 50", " --empty-zeros"}) {
+    const SampleBatch batch =
+        *sample::merge_state(*parse_case("merge_state --tokens 9 --heads 1 --head-dim 64 --seed 2" + extra));
+    const auto counts = [&](const char* sum, const char* other, const char* values, std::int64_t row) {
+      double square = 0.0;
+      for (std::int64_t i = row * 64; i < (row + 1) * 64; ++i) square += std::pow(batch.input(values).get(i), 2.0);
+      const double weight = std::exp(batch.input(sum).get(row) - batch.input(other).get(row));
+      return weight < 0.01 && weight * std::sqrt(square / 64.0) > 0.1;
+    };
+    bool first = false;
+    bool second = false;
+    for (std::int64_t row = 0; row < 9; ++row) {
+      first = first || counts("s_a", "s_b", "v_a", row);
+      second = second || counts("s_b", "s_a", "v_b", row);
+    }
+    EXPECT_TRUE(first) << extra;
+    EXPECT_TRUE(second) << extra;
+  }
+}
+
+// A softplus that is its argument from 5 on, or a decay that ends at e^-5, differs there alone.
+TEST(SampleBatch, AHeadOfTheDeltaRuleHasGatesWhereSoftplusBends) {
+  const SampleBatch batch =
+      *sample::gated_delta_step(*parse_case("gated_delta_step --heads 4 --v-heads 8 --head-dim 8 --query-lens 1,1"));
+  const double x = batch.input("a").get(2) + batch.input("dt_bias").get(2);
+  EXPECT_GT(x, 3.0);
+  EXPECT_LT(x, 8.0);
+  EXPECT_GT(std::exp(batch.input("a_log").get(2)), 0.4);
+}
+
 // A softplus that is cut off below is seen where gates lie far below 0 and their decay makes something of them.
 TEST(SampleBatch, AHeadOfTheDeltaRuleHasFaintGatesAndAFastDecay) {
   const SampleBatch batch =

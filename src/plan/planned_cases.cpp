@@ -142,7 +142,9 @@ std::vector<KernelCase> local_cases(const KernelCase& shape) {
   std::ranges::replace(edge.cache_seqlens, c.chunk + 1, 2 * c.chunk + 1);
   KernelCase& drift = add(Inputs::kDrift, kOtherSplits);
   if (c.chunk > kLongSequence) std::erase(drift.cache_seqlens, c.chunk);
-  add(Inputs::kMid, 1).cache_seqlens = {2 * c.page_size + c.page_size / 2, c.page_size + 1};
+  KernelCase& mid = add(Inputs::kMid, 1);
+  mid.cache_seqlens = {2 * c.page_size + c.page_size / 2, c.page_size + 1};
+  mid.cache_seqlens.resize(kManyRequests, kFewTokens);
   return cases;
 }
 
@@ -159,19 +161,20 @@ std::vector<KernelCase> merge_cases(const KernelCase& shape) {
 // One token each, as decode runs; several, because one token hides an update made in the wrong order.
 std::vector<KernelCase> step_cases(const KernelCase& shape) {
   KernelCase c = shape;
-  c.query_lens = {1, 1};
+  c.query_lens = {1, 1, 1, 1, 1};
   std::vector<KernelCase> cases{c, c};
   cases.back().query_lens = {9, 1};
   cases.back().padded = 1;
   return cases;
 }
 
-// A whole chunk and no more, one token behind a whole one, less than one. And one token behind two, where gates keep so
+// A whole chunk and no more, one token behind a whole one, less than one; padding behind them. And one token behind two, where gates keep so
 // much that the third chunk still sees what the first one left, and the last rows of a chunk its first ones.
 std::vector<KernelCase> chunk_cases(const KernelCase& shape) {
   constexpr double kSlowGates = 10.0;
   std::vector<KernelCase> cases(2, shape);
-  cases[0].query_lens = {shape.delta_chunk, shape.delta_chunk + 1, 5};
+  cases[0].query_lens = {shape.delta_chunk, shape.delta_chunk + 1, 5, 1, 1};
+  cases[0].padded = 1;
   cases[1].query_lens = {2 * shape.delta_chunk + 1};
   cases[1].gate_normalizer = kSlowGates;
   cases[1].seed = 2;
@@ -183,7 +186,7 @@ std::vector<KernelCase> chunk_cases(const KernelCase& shape) {
 std::vector<KernelCase> convolution_cases(const KernelCase& shape) {
   const std::int64_t before = shape.window;
   std::vector<KernelCase> cases(3, shape);
-  cases[0].query_lens = {1, 1, 1};
+  cases[0].query_lens.assign(kManyRequests, 1);
   cases[0].padded = 1;
   cases[1].zero_state = true;
   cases[1].query_lens = {2, 1, before + 2, 5, 1, before};

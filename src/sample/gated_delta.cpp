@@ -154,6 +154,11 @@ bool has_large_gates(std::int64_t head) { return head % 4 == 1; }
 constexpr double kLargeGate = 100.0;
 constexpr double kSlowDecay = 0.002;
 
+// A head whose gate is in some tokens where softplus is nearly its argument, and not yet: what is cut there, or where a
+// decay of a hundredth is taken for none, shows in the state.
+bool has_firm_gates(std::int64_t head) { return head % 4 == 2; }
+constexpr double kFirmGate = 5.5;
+
 // A head as trained models have them: gates far below 0, whose softplus is e to their power and no number to leave out,
 // for a decay of up to 16 makes something of it.
 bool has_faint_gates(std::int64_t head) { return head % 4 == 3; }
@@ -175,6 +180,7 @@ Result<SampleBatch> gated_delta_step(const KernelCase& kernel_case) {
   Tensor a = values_of(kernel_case, "a", kernel_case.dtype, per_token, normal_value);
   for (std::int64_t i = 0; i < a.count(); ++i) {
     if (has_large_gates(i % heads) && i / heads % 3 == 1) a.set(i, kLargeGate);
+    if (has_firm_gates(i % heads) && i / heads % 3 == 0) a.set(i, kFirmGate + a.get(i));
   }
   batch->inputs.push_back(std::move(a));
   batch->inputs.push_back(values_of(kernel_case, "b", kernel_case.dtype, per_token, normal_value));

@@ -3,7 +3,8 @@
 // A side without tokens has -inf, +inf or NaN as its log-sum-exp (libraries differ) and NaN as its values. With --empty
 // above 0, of each four of the first twelve rows one is empty on one side, one on the other, and one on both, with
 // +inf, NaN and -inf in turn; with --empty-zeros its values are zeros, no row is empty on both, and NaN says nothing.
-// Both sides of every eighth row weigh the same, where neither is empty nor far from the other.
+// Both sides of every eighth row weigh the same, where neither is empty nor far from the other. In "mid", another of
+// each eight has one side that weighs little and whose values are so large that it counts all the same.
 // Inputs: "mid" is around 0; in "peaked" the sides of a row lie near 150 or near -150, both or one of them each, where
 // exp overflows or vanishes unless the greater one is taken off.
 #include <array>
@@ -55,6 +56,16 @@ double level(const KernelCase& kernel_case, std::int64_t row, std::int64_t side)
   return is_high ? kFarFromZero : -kFarFromZero;
 }
 
+bool has_light_side(const KernelCase& kernel_case, std::int64_t row) {
+  return kernel_case.inputs != Inputs::kPeaked && row % 8 == 0;
+}
+// The first side and the second in turn.
+bool is_light(const KernelCase& kernel_case, std::int64_t row, std::int64_t side) {
+  return has_light_side(kernel_case, row) && row / 8 % 2 == side;
+}
+constexpr double kLightLevel = -9.0;  // e to the power of it is about 1e-4
+constexpr double kLightValues = 4096.0;
+
 }  // namespace
 
 Result<SampleBatch> merge_state(const KernelCase& kernel_case) {
@@ -75,9 +86,11 @@ Result<SampleBatch> merge_state(const KernelCase& kernel_case) {
         if (kernel_case.empty_zeros) fill_with_zeros(values, row, dim);
         continue;
       }
-      const Random& drawn = weighs_as_much(row) ? first_sums : sum_random;
-      sums.set(row, level(kernel_case, row, side) + kSpread * drawn.normal(row));
-      for (std::int64_t i = row * dim; i < (row + 1) * dim; ++i) values.set(i, value_random.normal(i));
+      const Random& drawn = weighs_as_much(row) || has_light_side(kernel_case, row) ? first_sums : sum_random;
+      const bool light = is_light(kernel_case, row, side);
+      sums.set(row, (light ? kLightLevel : level(kernel_case, row, side)) + kSpread * drawn.normal(row));
+      const double gain = light ? kLightValues : 1.0;
+      for (std::int64_t i = row * dim; i < (row + 1) * dim; ++i) values.set(i, gain * value_random.normal(i));
     }
     batch.inputs.push_back(std::move(values));
     batch.inputs.push_back(std::move(sums));

@@ -1,9 +1,14 @@
 // The runner: device choice, failures that carry their reason, guard bands, reproducibility.
 #include "tests/kernels/device.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
+#include <span>
+#include <vector>
 
 #include "preflight/kernel.h"
+#include "src/kernels/kernel_run.h"
 #include "src/kernels/program.h"
 #include "src/opencl/opencl.h"
 #include "tests/support/paths.h"
@@ -136,6 +141,56 @@ TEST(Runner, TileFormsFitTheLeastLocalMemoryThatTheyAreChosenWith) {
     EXPECT_LE(taken, least) << line;
     EXPECT_GT(taken, least * 9 / 10) << line;
   }
+}
+
+// Words that no sum and no maximum passes over: NaN in fp32 and bf16, and nearly the largest number of both.
+bool is_leftover(std::uint32_t word, std::size_t i) { return word == (i % 2 == 0 ? 0xFFFFFFFFU : 0x7F007F00U); }
+
+TEST(Leftovers, FillAllOfTheMemoryTheyAreGiven) {
+  PREFLIGHT_NEEDS_DEVICE();
+  opencl::Session session({});
+  const Program program = leftovers_program(session.info());
+  const std::string shown =
+      program.source +
+      "\nkernel __attribute__((reqd_work_group_size(1, 1, 1))) void show(local uint* memory, int "
+      "words, global uint* to) {\n  for (int i = 0; i <= words; ++i) memory[i] = 0;\n"
+      "  leave_no_zeros(memory, words);\n  for (int i = 0; i <= words; ++i) to[i] = memory[i];\n}\n";
+  constexpr std::int32_t kWords = 301;
+  opencl::KernelObject show = session.kernel(shown, program.options, "show");
+  const opencl::Buffer to = session.allocate(4 * (kWords + 1));
+  show.args(opencl::LocalMemory{4 * (kWords + 1)}, kWords, to);
+  session.run(show, {1, 1, 1}, {1, 1, 1});
+  session.finish();
+  std::vector<std::uint32_t> words(kWords + 1);
+  session.read(to, std::as_writable_bytes(std::span(words)), 0);
+  for (std::size_t i = 0; i < kWords; ++i) EXPECT_TRUE(is_leftover(words[i], i)) << i << ": " << words[i];
+  EXPECT_EQ(words[kWords], 0U) << "behind what was asked for";
+}
+
+// How many leftovers a kernel finds in an array that it never wrote. A driver's thread that got no group of the kernel
+// before has none, so it is asked more than once.
+TEST(Leftovers, AreInTheLocalMemoryOfEveryKernel) {
+  PREFLIGHT_NEEDS_DEVICE();
+  opencl::Session session({});
+  if (!session.info().is_cpu || session.is_simulator()) GTEST_SKIP() << "elsewhere nothing says who had it before";
+  const testing::TemporaryDirectory folder;
+  folder.file("mla_decode.cl",
+              mla_decode_that("volatile local uint left[4096]; int found = 0; for (int n = 0; n < 4096; "
+                              "++n) found += left[n] == 0xFFFFFFFFu || left[n] == 0x7F007F00u; "
+                              "lse[get_group_id(2)] = found;"));
+  const auto c = parse_case(kSmallCase);
+  const Kernel& kernel = *find_kernel(c->kernel);
+  const auto batch = kernel.sample(*c);
+  double most = 0.0;
+  for (int i = 0; i < 50 && most < 4096.0; ++i) {
+    KernelRun run(session, kernel, *batch, {.kernel_dir = folder.path()});
+    kernel.launch(run, *batch);
+    run.finish();
+    for (const Tensor& output : run.outputs()) {
+      if (output.name == "lse") most = std::max({most, output.get(0), output.get(1)});
+    }
+  }
+  EXPECT_EQ(most, 4096.0);
 }
 
 TEST(Runner, AWriteOutsideTheBufferBreaksTheCanary) {

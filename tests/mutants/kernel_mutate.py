@@ -89,6 +89,7 @@ PLAN = "Plan.*:*Regimes*"
 TESTED = {"src/verdict/compare.cpp": JUDGE, "src/verdict/tolerance.cpp": JUDGE,
           "src/kernels/run_cases.cpp": JUDGE + ":Runner.*:Catalogue/PlantedDefect.*D20_mla*",
           "src/kernels/kernel_run.cpp": "Runner.*:DecodeKernels.PassWith*",
+          "src/kernels/program.cpp": "Program.*:KernelsCommand.*:Runner.*", "src/kernels/sources.cpp": "KernelSource.*:Runner.*",
           "src/kernels/tensor_parallel.cpp": "TensorParallel.*"}
 TESTED |= {f"src/plan/{name}.cpp": PLAN for name in ("attention", "linear_attention", "index_builders", "planned_cases", "decode_shape", "plan")}
 TESTED |= {f"src/sample/{name}.cpp": SAMPLES for name in ("attention", "page_pool", "regime", "gated_delta", "merge_state", "mrope",
