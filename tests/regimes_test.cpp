@@ -120,8 +120,8 @@ TEST_P(Regimes, HaveManyRequestsAndSlotsFarFromTheFirst) {
       const auto far = std::ranges::find_if(cases, [](const KernelCase& c) { return c.first_page > 0; });
       ASSERT_NE(far, cases.end()) << kernel;
       EXPECT_GE(far->first_page * far->page_size, 65536) << kernel;
-      EXPECT_GT(far->num_requests(), 16) << kernel;
-      EXPECT_GT(far->cache_seqlens[16], 1) << kernel;
+      EXPECT_GT(far->num_requests(), GetParam() <= 64 ? 16 : GetParam() <= 128 ? 9 : 5) << kernel;
+      EXPECT_GT(far->cache_seqlens.back(), 1) << kernel;
       EXPECT_EQ(std::ranges::count(far->cache_seqlens, 0), 1) << kernel;
     }
   }
@@ -182,9 +182,9 @@ TEST_P(Regimes, OfIndexBuildersEndWithWholePagesAndTilesInRowsThatGoOn) {
 }
 
 TEST(Regimes, OfLinearLayersHaveSeveralRequestsWithAStateAndOneOfPadding) {
-  constexpr std::size_t kMany = 16;
+  constexpr std::size_t kMany = 8;
   const auto cases_of = [](const char* kernel) { return plan::planned_cases(KernelCase{.kernel = kernel}); };
-  EXPECT_GT(cases_of("gated_delta_step")[0].query_lens.size(), 4U);
+  EXPECT_GT(cases_of("gated_delta_step")[0].query_lens.size(), 3U);
   EXPECT_GT(cases_of("causal_conv1d")[0].query_lens.size(), kMany);
   for (const char* kernel : {"gated_delta_step", "gated_delta_chunk", "causal_conv1d"}) {
     const auto cases = cases_of(kernel);
@@ -195,7 +195,7 @@ TEST(Regimes, OfLinearLayersHaveSeveralRequestsWithAStateAndOneOfPadding) {
 
 TEST(Regimes, OfLocalAttentionHaveManyRequests) {
   const auto cases = plan::planned_cases(KernelCase{.kernel = "local_decode", .chunk = 8192});
-  EXPECT_TRUE(std::ranges::any_of(cases, [](const KernelCase& c) { return c.num_requests() > 16; }));
+  EXPECT_TRUE(std::ranges::any_of(cases, [](const KernelCase& c) { return c.num_requests() > 12; }));
 }
 
 TEST(Regimes, OfAChunkedPrefillEndWithAWholeChunkAndBehindOneAndTwo) {
@@ -204,7 +204,7 @@ TEST(Regimes, OfAChunkedPrefillEndWithAWholeChunkAndBehindOneAndTwo) {
     shape.delta_chunk = chunk;
     const auto cases = plan::planned_cases(shape);
     ASSERT_EQ(cases.size(), 2U);
-    EXPECT_EQ(cases[0].query_lens, (std::vector<std::int64_t>{chunk, chunk + 1, 5, 1, 1}));
+    EXPECT_EQ(cases[0].query_lens, (std::vector<std::int64_t>{chunk, chunk + 5, 5}));
     EXPECT_EQ(cases[1].query_lens, (std::vector<std::int64_t>{2 * chunk + 1}));
     // Half of what a token leaves is there after ten: log of a sigmoid in [0, 1) is -0.69 to -0.31.
     EXPECT_GT(std::exp(-0.69 * 10.0 / cases[1].gate_normalizer), 0.5);

@@ -47,6 +47,13 @@ constexpr std::int64_t kSpareColumns = 3;  // of a table
 constexpr std::size_t kManyRequests = 18;  // a batch of decode has hundreds
 constexpr std::int64_t kFewTokens = 3;
 
+// Up to so many requests; each costs a page, and what a mistake with the number of requests needs is few tokens.
+void add_short_requests(KernelCase& c) {
+  constexpr std::int64_t kMostTokens = 768;  // of their pages
+  const auto most = c.cache_seqlens.size() + static_cast<std::size_t>(kMostTokens / c.page_size);
+  c.cache_seqlens.resize(std::max(c.cache_seqlens.size(), std::min(kManyRequests, most)), kFewTokens);
+}
+
 std::int64_t slot_bytes(const KernelCase& c) {
   const std::int64_t numbers =
       c.kernel == "mla_decode" ? c.kv_lora_rank + c.qk_rope_head_dim : c.num_kv_heads * (c.head_dim + c.value_dim());
@@ -107,7 +114,7 @@ std::vector<KernelCase> regime_cases(const KernelCase& base) {
   // far slots.
   KernelCase& last = add(Inputs::kLast, base.kv_splits, reversed(brief));
   last.cache_seqlens.push_back(0);
-  last.cache_seqlens.resize(std::max(last.cache_seqlens.size(), kManyRequests), kFewTokens);
+  add_short_requests(last);
   last.first_page = far_page(last);
   add(windowed ? Inputs::kEdge : Inputs::kPage, 4,
       is_wide ? std::vector<std::int64_t>{base.window + 1, base.window + 2} : base.cache_seqlens);
@@ -144,7 +151,7 @@ std::vector<KernelCase> local_cases(const KernelCase& shape) {
   if (c.chunk > kLongSequence) std::erase(drift.cache_seqlens, c.chunk);
   KernelCase& mid = add(Inputs::kMid, 1);
   mid.cache_seqlens = {2 * c.page_size + c.page_size / 2, c.page_size + 1};
-  mid.cache_seqlens.resize(kManyRequests, kFewTokens);
+  add_short_requests(mid);
   return cases;
 }
 
@@ -161,19 +168,20 @@ std::vector<KernelCase> merge_cases(const KernelCase& shape) {
 // One token each, as decode runs; several, because one token hides an update made in the wrong order.
 std::vector<KernelCase> step_cases(const KernelCase& shape) {
   KernelCase c = shape;
-  c.query_lens = {1, 1, 1, 1, 1};
+  c.query_lens = {1, 1, 1, 1};
   std::vector<KernelCase> cases{c, c};
   cases.back().query_lens = {9, 1};
   cases.back().padded = 1;
   return cases;
 }
 
-// A whole chunk and no more, one token behind a whole one, less than one; padding behind them. And one token behind two, where gates keep so
-// much that the third chunk still sees what the first one left, and the last rows of a chunk its first ones.
+// A whole chunk and no more, a few tokens behind a whole one, padding of less than one. And one token behind two, where
+// gates keep so much that the third chunk still sees what the first one left, and the last rows of a chunk its first
+// ones.
 std::vector<KernelCase> chunk_cases(const KernelCase& shape) {
   constexpr double kSlowGates = 10.0;
   std::vector<KernelCase> cases(2, shape);
-  cases[0].query_lens = {shape.delta_chunk, shape.delta_chunk + 1, 5, 1, 1};
+  cases[0].query_lens = {shape.delta_chunk, shape.delta_chunk + 5, 5};
   cases[0].padded = 1;
   cases[1].query_lens = {2 * shape.delta_chunk + 1};
   cases[1].gate_normalizer = kSlowGates;
@@ -184,9 +192,10 @@ std::vector<KernelCase> chunk_cases(const KernelCase& shape) {
 // One token a request in decode, a padded one among them as in a captured batch; all new ones in prefill, of requests
 // with and without a prefix, some shorter than the window.
 std::vector<KernelCase> convolution_cases(const KernelCase& shape) {
+  constexpr std::size_t kManyConvolved = 10;
   const std::int64_t before = shape.window;
   std::vector<KernelCase> cases(3, shape);
-  cases[0].query_lens.assign(kManyRequests, 1);
+  cases[0].query_lens.assign(kManyConvolved, 1);
   cases[0].padded = 1;
   cases[1].zero_state = true;
   cases[1].query_lens = {2, 1, before + 2, 5, 1, before};
