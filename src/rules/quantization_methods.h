@@ -22,8 +22,8 @@ std::optional<std::int64_t> number_in(const Value& config, std::initializer_list
 // What is packed so: the checkpoint, or, where it does not say how it is stored, what the option takes it for.
 std::string packed_as(const ModelFacts& m, std::string_view checkpoint);
 
-// Whether experts are read as MXFP4. The configuration of DeepSeek-V4's FP8 forms says that they are not, and so may the
-// launch (SGLANG_DSV4_FP4_EXPERTS).
+// Whether experts are read as MXFP4. The configuration of DeepSeek-V4's FP8 forms says that they are not, and so may
+// the launch (SGLANG_DSV4_FP4_EXPERTS).
 bool has_experts_in_fp4(const LaunchFacts& f);
 
 // An option that names a form goes with the checkpoint of that form.
