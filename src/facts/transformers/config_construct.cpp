@@ -2,7 +2,9 @@
 // the end. Tested by tests/facts_model_test.cpp.
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -130,14 +132,14 @@ void check_attributes_per_layer(const HfConfigPtr& self, const Value& layers, st
                                 std::string_view function) {
   const auto& named = layers.as_dict();
   const bool all_named = static_cast<std::int64_t>(named.size()) == count;
+  std::map<std::string_view, std::size_t> stated;  // by so many layers
   for (const auto& [key, overrides] : named) {
-    for (const auto& [name, value] : overrides.as_dict()) {
-      const std::string& attribute = name;
-      const auto states = [&](const auto& layer) { return layer.second.find(attribute) != nullptr; };
-      if (attribute == "skip" || self->has(attribute) || (all_named && std::ranges::all_of(named, states))) continue;
-      rule_error("ValueError", function,
-                 fmt::format("per_layer_config sets {}, which other layers lack", attribute.substr(0, 40)));
-    }
+    for (const auto& [name, value] : overrides.as_dict()) ++stated[name];
+  }
+  for (const auto& [name, layers_with_it] : stated) {
+    if (name == "skip" || (all_named && layers_with_it == named.size()) || self->has(name)) continue;
+    rule_error("ValueError", function,
+               fmt::format("per_layer_config sets {}, which other layers lack", name.substr(0, 40)));
   }
 }
 
