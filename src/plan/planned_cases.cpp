@@ -6,6 +6,7 @@
 
 #include "preflight/sizing.h"
 #include "src/plan/planners.h"
+#include "src/python/integer.h"
 
 namespace preflight::plan {
 namespace {
@@ -65,7 +66,9 @@ std::int64_t slot_bytes(const KernelCase& c) {
 std::int64_t far_page(const KernelCase& c) {
   constexpr std::int64_t kFarSlot = std::int64_t{1} << 16U;
   constexpr std::int64_t kMostInFront = std::int64_t{256} << 20U;
-  const std::int64_t most = kMostInFront / (slot_bytes(c) * c.page_size);
+  const std::int64_t page_bytes = integer::bounded_times(slot_bytes(c), c.page_size);
+  if (page_bytes <= 0) return 0;  // a shape that no kernel runs
+  const std::int64_t most = kMostInFront / page_bytes;
   return std::min(sizing::ceil_div(kFarSlot, c.page_size), most);
 }
 

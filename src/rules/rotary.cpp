@@ -223,6 +223,7 @@ const Rule kRules[] = {
      .why = "rope_scaling and rope_theta are one dict since transformers 5, and an override of the one takes the place "
             "of both: before 0.5.23 always, since then where it is null or stands in a nested part. SGLang's class "
             "takes its own default for the base, with no log line: fluent text that is wrong.",
+     .remedies = {words("the model's \"rope_theta\" in what the override gives")},
      .source = "sglang/srt/utils/hf_transformers: config.py, common.py (get_rope_config); srt/models: llama.py, "
                "qwen2.py, qwen3.py, qwen3_moe.py; sgl-project/sglang#41227",
      .check = another_base,
@@ -234,12 +235,13 @@ const Rule kRules[] = {
      .summary = "an override of rope_scaling that takes rope_theta from a class which asks for it",
      .why = "rope_scaling and rope_theta are one dict since transformers 5, and an override of the one takes the place "
             "of both: before 0.5.23 always, since then where it is null. The worker ends while the class is built.",
+     .remedies = {words("the model's \"rope_theta\" in what the override gives")},
      .source = "sglang/srt/utils/hf_transformers/config.py; srt/models: gpt_oss.py, mixtral.py, deepseek_v2.py, "
                "gemma2.py, phi.py; sgl-project/sglang#41227",
      .check = no_base,
-     .fires_on = {{{.model = "gpt-oss-20b",
+     .fires_on = {{{.model = "gemma-2-9b-it",
                     .args = "--device xpu --json-model-override-args {\"rope_scaling\":null}"}}},
-     .quiet_on = {{{.model = "gpt-oss-20b",
+     .quiet_on = {{{.model = "gemma-2-9b-it",
                     .args = "--device xpu --json-model-override-args {\"rope_theta\":10000}"}}}},
     {.id = "RO003",
      .field = Field::json_model_override_args,
@@ -247,6 +249,7 @@ const Rule kRules[] = {
      .why = "0.5.23 merges the override with the model's rope_parameters, where rope_type stands already, and the "
             "layers look at \"type\" only where it does not: the scaling that is asked for is not applied, with no log "
             "line, and text beyond the length that the model was trained for is wrong.",
+     .remedies = {words("\"rope_type\" in place of \"type\"")},
      .source = "sglang/srt/utils/hf_transformers/config.py; srt/layers/rotary_embedding/factory.py",
      .since = v0_5(23),
      .check = older_name_of_the_type,
@@ -264,6 +267,7 @@ const Rule kRules[] = {
      .summary = "an override of rope_theta that nothing reads",
      .why = "transformers 5 moves rope_theta of config.json into rope_parameters, and there SGLang's classes look for "
             "it first. An override comes later and makes an attribute beside it.",
+     .remedies = {words("\"rope_theta\" in an override of \"rope_parameters\"")},
      .source = "sglang/srt/utils/hf_transformers: config.py, common.py (get_rope_config); srt/models",
      .check = base_beside_the_dict,
      .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --json-model-override-args {\"rope_theta\":5000000}"}}},
