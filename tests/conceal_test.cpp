@@ -536,7 +536,7 @@ TEST(Conceal, WhenALaunchRunsIsShown) {
   const std::string serve = "python -m sglang.launch_server --model-path m; ";
   const std::string program = dir.file(
       "a.py",
-      "import subprocess\nclass Lm:\n  def begin_it(self):\n    self.box.local('sglang serve --model-path m')\n");
+      "from boxes import Lm\nclass Own(Lm):\n  def begin_it(self):\n    self.box.local('sglang serve --model-path m')\n");
   EXPECT_THAT(run_tool({"launches", program}).out,
               HasSubstr(", in begin_it, which nothing here calls; where self.box.local starts it\n"));
   const std::string list = dir.file("b.py", "cmd = ['python', '-m', 'sglang.launch_server', '--model-path', 'm']\n");

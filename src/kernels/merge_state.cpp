@@ -12,7 +12,7 @@ namespace preflight::merge_state {
 namespace {
 
 // Of the sample's log-sum-exps.
-double largest_sum(const KernelCase& c) { return c.inputs == Inputs::kPeaked ? 158.0 : 8.0; }
+double largest_sum(const KernelCase& c) { return c.inputs == Inputs::kPeaked ? 158.0 : 15.0; }
 
 std::int64_t lanes(const KernelCase& c, const DeviceInfo& device) {
   return device.is_cpu ? 1 : std::min<std::int64_t>(64, c.head_dim);

@@ -214,6 +214,7 @@ void Follower::bind_unclear(const Expr& target) {
 
 Follower::Flow Follower::for_statement(const Stmt& one) {
   Val all = value(*one.value);
+  if (all.whole() || all.is(Val::Kind::kFloat) || all.is(Val::Kind::kNone)) refuse("TypeError", one.value->begin);
   if (auto own = own_iterator(all, one.value->begin)) all = *std::move(own);
   if (runs_between(one, all)) return for_each_yield(one, all);
   // What takes of an iterator inside the loop takes of what is left.
