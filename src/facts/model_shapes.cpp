@@ -338,6 +338,11 @@ void layer_ids_by_pattern(ModelBuilder& b, const Value& pattern) {
   }
 }
 
+// Kinds of layers that are asked for whatever the configuration says of itself.
+bool has_types_whatever_is_said(const ModelBuilder& b) {
+  return b.since(v0_5(19)) && (b.is_arch("Dots3NoteForCausalLM") || b.is_arch("Dots3NoteForCausalLMNextN"));
+}
+
 void hybrid_layer_ids(ModelBuilder& b) {
   ModelFacts& f = b.facts;
   constexpr std::int64_t kAll = 1 << 30;
@@ -348,8 +353,6 @@ void hybrid_layer_ids(ModelBuilder& b) {
     for (std::int64_t i = 0; i < f.num_hidden_layers; ++i) {
       ((i + 1) % 4 == 0 ? f.full_layer_ids : f.swa_layer_ids).push_back(i);
     }
-  } else if (b.since(v0_5(19)) && (b.is_arch("Dots3NoteForCausalLM") || b.is_arch("Dots3NoteForCausalLMNextN"))) {
-    layer_ids_by_type(b, kAll);
   } else if (b.arch_trait(ArchTrait::kMimoV2)) {
     layer_ids_by_pattern(b, b.text->get("hybrid_layer_pattern"));
   } else if (b.is_arch("MiMoV2MTP") || (b.is_arch("Step3p5MTP") && !by_step_types)) {
@@ -379,7 +382,7 @@ void hybrid_layer_ids(ModelBuilder& b) {
                                                    local.as_list().end();
       (is_local ? f.swa_layer_ids : f.full_layer_ids).push_back(i);
     }
-  } else if (b.arch_trait(ArchTrait::kHybridSwa)) {
+  } else if (b.arch_trait(ArchTrait::kHybridSwa) || has_types_whatever_is_said(b)) {
     layer_ids_by_type(b, kAll);
   } else if (const Value pattern = b.text->get("hybrid_layer_pattern"); !pattern.is_none()) {
     layer_ids_by_pattern(b, pattern);
