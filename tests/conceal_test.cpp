@@ -534,9 +534,9 @@ TEST(Conceal, ADefaultIsShownWhereItsNameSaysWhatItIs) {
 TEST(Conceal, WhenALaunchRunsIsShown) {
   const TemporaryDirectory dir;
   const std::string serve = "python -m sglang.launch_server --model-path m; ";
-  const std::string program = dir.file(
-      "a.py",
-      "from boxes import Lm\nclass Own(Lm):\n  def begin_it(self):\n    self.box.local('sglang serve --model-path m')\n");
+  const std::string program = dir.file("a.py",
+                                       "from boxes import Lm\nclass Own(Lm):\n  def begin_it(self):\n    "
+                                       "self.box.local('sglang serve --model-path m')\n");
   EXPECT_THAT(run_tool({"launches", program}).out,
               HasSubstr(", in begin_it, which nothing here calls; where self.box.local starts it\n"));
   const std::string list = dir.file("b.py", "cmd = ['python', '-m', 'sglang.launch_server', '--model-path', 'm']\n");
