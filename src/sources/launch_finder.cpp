@@ -717,7 +717,7 @@ void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from
     const bool of_a_folder = word.text.find('/') != std::string::npos;
     if (word.text.ends_with(".sh") && of_a_folder && !is_shell(word.text)) runs_unread(word);
     if (std::string what = starts_from_files(words, at); !what.empty() && !reads_manifest(words, at))
-      starts_unread(word, what + ", which are not read: give those files, too");
+      starts_unread(word, std::move(what));
     if (looks_inside(words, at, context, input, depth)) return;
     const auto behind = program_behind(words, at);
     if (!behind) {
@@ -800,8 +800,7 @@ void LaunchFinder::unread_behind(const std::vector<ShellWord>& words, std::size_
   if (const auto file = script_word(words); file && *file > at)
     starts_unread(words[*file], unread_script(words[*file]));
   for (std::size_t i = at + 1; i < words.size(); ++i) {
-    const std::string what = starts_from_files(words, i);
-    if (!what.empty()) return starts_unread(words[i], what + ", which are not read: give those files, too");
+    if (std::string what = starts_from_files(words, i); !what.empty()) return starts_unread(words[i], std::move(what));
   }
 }
 

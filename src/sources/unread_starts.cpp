@@ -102,15 +102,19 @@ std::string units(const Words& words, std::size_t at) {
   return fmt::format("systemctl {} {} starts a unit", words[verb].text, shown(words.back().text));
 }
 
-}  // namespace
-
-std::string starts_from_files(const Words& words, std::size_t at) {
+std::string started(const Words& words, std::size_t at) {
   const std::string_view name = base_name(words[at].text);
-  if (!words[at].unknowns.empty()) return {};
   if (name == "make" || name == "gmake") return recipes(words, at);
   if (name == "systemctl") return units(words, at);
   if (is_container_tool(name)) return services(words, at);
   return objects(words, at);
+}
+
+}  // namespace
+
+std::string starts_from_files(const Words& words, std::size_t at) {
+  const std::string what = words[at].unknowns.empty() ? started(words, at) : std::string();
+  return what.empty() ? what : what + ", which are not read: give those files, too";
 }
 
 }  // namespace preflight::sources

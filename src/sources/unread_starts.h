@@ -10,8 +10,7 @@
 
 namespace preflight::sources {
 
-// What words[at…] start so: "make serve runs recipes", "docker compose up starts services"; "" where it is none of
-// them.
+// What words[at…] start so, and that it is not read: "make serve runs recipes, which …"; "" where it is none of them.
 std::string starts_from_files(const std::vector<ShellWord>& words, std::size_t at);
 
 }  // namespace preflight::sources
