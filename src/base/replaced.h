@@ -13,11 +13,14 @@ namespace preflight {
 using PathNames = std::vector<std::pair<std::string, std::string>>;
 
 inline std::string replaced(std::string text, std::string_view from, std::string_view to) {
-  if (from.empty()) return text;
-  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
+  if (from.empty() || text.find(from) == std::string::npos) return text;
+  std::string out;
+  std::size_t copied = 0;
+  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, copied)) {
+    out.append(text, copied, at - copied).append(to);
+    copied = at + from.size();
   }
-  return text;
+  return out.append(text, copied);
 }
 
 // Whether a character may stand in the name of a file.

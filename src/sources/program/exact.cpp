@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <limits>
 
+#include "src/base/replaced.h"
+
 namespace preflight::sources::program {
 namespace {
 
@@ -114,17 +116,6 @@ class Pattern {
   std::size_t at_ = 0;
 };
 
-std::string without_letters(std::string_view letters, std::string_view by, std::string_view text) {
-  std::string out;
-  std::size_t from = 0;
-  for (auto at = text.find(letters); at != std::string_view::npos; at = text.find(letters, from)) {
-    out += text.substr(from, at - from);
-    out += by;
-    from = at + letters.size();
-  }
-  return out + std::string(text.substr(from));
-}
-
 }  // namespace
 
 std::optional<double> round_to(double number, std::int64_t places) {
@@ -165,7 +156,7 @@ std::optional<std::int64_t> whole_in_base(std::string_view text, std::int64_t ba
 
 std::optional<std::string> substituted(std::string_view pattern, std::string_view by, std::string_view text) {
   if (!plain(pattern) || !plain(text) || by.find('\\') != std::string_view::npos) return std::nullopt;
-  if (const auto letters = Pattern(pattern).letters()) return without_letters(*letters, by, text);
+  if (const auto letters = Pattern(pattern).letters()) return replaced(std::string(text), *letters, by);
   bool several = false;
   const auto set = Pattern(pattern).set(several);
   if (!set) return std::nullopt;

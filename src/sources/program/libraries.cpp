@@ -309,7 +309,7 @@ std::optional<Val> Follower::json(const std::string& name, Arguments& a) {
   return text(std::move(out));
 }
 
-// re.sub(PATTERN, TEXT, TEXT) of a pattern that is followed, re.escape.
+// re.sub(PATTERN, TEXT, TEXT) of a pattern that is followed.
 std::optional<Val> Follower::regular(const std::string& name, Arguments& a) {
   if (name != "re.sub" || a.values.size() != 3 || !a.keys.empty() || !a.more.empty()) return std::nullopt;
   const bool known = std::ranges::all_of(a.values, [](const Val& v) { return v.known_text(); });
