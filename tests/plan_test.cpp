@@ -359,7 +359,7 @@ TEST(Plan, AHybridRunsTheDeltaRuleTheRotationAndPagedAttention) {
   EXPECT_EQ(print_case(plan.kernels[2].cases[2]),
             "causal_conv1d --heads 4 --v-heads 8 --query-lens 1,9 --window 3 --zero-state --inputs peaked --seed 2");
   EXPECT_EQ(print_case(plan.kernels[3].cases.front()),
-            "gated_delta_step --heads 4 --v-heads 8 --query-lens 1x4 --l2norm");
+            "gated_delta_step --heads 4 --v-heads 8 --query-lens 1x9 --l2norm");
   EXPECT_EQ(print_case(plan.kernels[4].cases.front()), "gated_delta_step --v-heads 32 --tp 4 --query-lens 5 --l2norm");
   EXPECT_EQ(print_case(plan.kernels[6].cases.front()), "gated_delta_chunk --v-heads 32 --tp 4 --query-lens 5 --l2norm");
   EXPECT_EQ(print_case(plan.kernels[7].cases.front()),

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
+#include <span>
 
 #include "preflight/sizing.h"
 #include "src/plan/planners.h"
@@ -184,7 +186,8 @@ TEST_P(Regimes, OfIndexBuildersEndWithWholePagesAndTilesInRowsThatGoOn) {
 TEST(Regimes, OfLinearLayersHaveSeveralRequestsWithAStateAndOneOfPadding) {
   constexpr std::size_t kMany = 8;
   const auto cases_of = [](const char* kernel) { return plan::planned_cases(KernelCase{.kernel = kernel}); };
-  EXPECT_GT(cases_of("gated_delta_step")[0].query_lens.size(), 3U);
+  EXPECT_GT(cases_of("gated_delta_step")[0].query_lens.size(), kMany);
+  EXPECT_GT(cases_of("gated_delta_chunk")[0].query_lens.size(), kMany);
   EXPECT_GT(cases_of("causal_conv1d")[0].query_lens.size(), kMany);
   for (const char* kernel : {"gated_delta_step", "gated_delta_chunk", "causal_conv1d"}) {
     const auto cases = cases_of(kernel);
@@ -204,7 +207,9 @@ TEST(Regimes, OfAChunkedPrefillEndWithAWholeChunkAndBehindOneAndTwo) {
     shape.delta_chunk = chunk;
     const auto cases = plan::planned_cases(shape);
     ASSERT_EQ(cases.size(), 2U);
-    EXPECT_EQ(cases[0].query_lens, (std::vector<std::int64_t>{chunk, chunk + 5, 5}));
+    ASSERT_GT(cases[0].query_lens.size(), 3U);
+    EXPECT_TRUE(
+        std::ranges::equal(std::span(cases[0].query_lens).first(3), std::array{chunk, chunk + 5, std::int64_t{5}}));
     EXPECT_EQ(cases[1].query_lens, (std::vector<std::int64_t>{2 * chunk + 1}));
     // Half of what a token leaves is there after ten: log of a sigmoid in [0, 1) is -0.69 to -0.31.
     EXPECT_GT(std::exp(-0.69 * 10.0 / cases[1].gate_normalizer), 0.5);

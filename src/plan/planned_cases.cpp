@@ -46,6 +46,7 @@ namespace {
 constexpr std::int64_t kManySplits = 9;    // more than a power of two, where counts are cut
 constexpr std::int64_t kSpareColumns = 3;  // of a table
 constexpr std::size_t kManyRequests = 18;  // a batch of decode has hundreds
+constexpr std::size_t kManyStates = 9;     // of requests that keep one, which is large
 constexpr std::int64_t kFewTokens = 3;
 
 // Up to so many requests; each costs a page, and what a mistake with the number of requests needs is few tokens.
@@ -168,23 +169,24 @@ std::vector<KernelCase> merge_cases(const KernelCase& shape) {
   return cases;
 }
 
-// One token each, as decode runs; several, because one token hides an update made in the wrong order.
+// One token each of many, as decode runs; several, because one token hides an update made in the wrong order.
 std::vector<KernelCase> step_cases(const KernelCase& shape) {
   KernelCase c = shape;
-  c.query_lens = {1, 1, 1, 1};
+  c.query_lens.assign(kManyStates, 1);
   std::vector<KernelCase> cases{c, c};
   cases.back().query_lens = {9, 1};
   cases.back().padded = 1;
   return cases;
 }
 
-// A whole chunk and no more, a few tokens behind a whole one, padding of less than one. And one token behind two, where
-// gates keep so much that the third chunk still sees what the first one left, and the last rows of a chunk its first
-// ones.
+// A whole chunk and no more, a few tokens behind a whole one, chunks of less than one behind many, padding. And one token
+// behind two, where gates keep so much that the third chunk still sees what the first one left, and the last rows of a
+// chunk its first ones.
 std::vector<KernelCase> chunk_cases(const KernelCase& shape) {
   constexpr double kSlowGates = 10.0;
   std::vector<KernelCase> cases(2, shape);
   cases[0].query_lens = {shape.delta_chunk, shape.delta_chunk + 5, 5};
+  cases[0].query_lens.resize(kManyStates, 1);
   cases[0].padded = 1;
   cases[1].query_lens = {2 * shape.delta_chunk + 1};
   cases[1].gate_normalizer = kSlowGates;
