@@ -6,6 +6,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cstdint>
 #include <utility>
 
 #include "preflight/fields.h"
@@ -365,29 +366,31 @@ bool is_made_of_words(std::string_view name) {
 }
 
 // Keys that whoever gives them out marks by how they begin.
+constexpr std::size_t kShortestMarked = 20;
+
 void add_marked(std::string_view text, Parts& parts) {
   struct Mark {
     std::string_view start;
     std::size_t shortest;
     bool has_points = false;
   };
-  constexpr std::array<Mark, 18> kMarks = {{{"hf_", 20},
+  constexpr std::array<Mark, 18> kMarks = {{{"hf_", kShortestMarked},
                                             {"eyJ", 30, true},  // a web token: {" of a JSON object in base64
-                                            {"ghu_", 20},
-                                            {"ghr_", 20},
-                                            {"gsk_", 20},
-                                            {"npm_", 20},
-                                            {"ASIA", 20},
-                                            {"sk-", 20},
-                                            {"ghp_", 20},
-                                            {"gho_", 20},
-                                            {"ghs_", 20},
-                                            {"github_pat_", 20},
-                                            {"glpat-", 20},
-                                            {"xoxb-", 20},
-                                            {"xoxp-", 20},
-                                            {"nvapi-", 20},
-                                            {"AKIA", 20},
+                                            {"ghu_", kShortestMarked},
+                                            {"ghr_", kShortestMarked},
+                                            {"gsk_", kShortestMarked},
+                                            {"npm_", kShortestMarked},
+                                            {"ASIA", kShortestMarked},
+                                            {"sk-", kShortestMarked},
+                                            {"ghp_", kShortestMarked},
+                                            {"gho_", kShortestMarked},
+                                            {"ghs_", kShortestMarked},
+                                            {"github_pat_", kShortestMarked},
+                                            {"glpat-", kShortestMarked},
+                                            {"xoxb-", kShortestMarked},
+                                            {"xoxp-", kShortestMarked},
+                                            {"nvapi-", kShortestMarked},
+                                            {"AKIA", kShortestMarked},
                                             {"AIza", 30}}};
   for (const Mark& mark : kMarks) {
     std::size_t end = 0;
@@ -406,11 +409,12 @@ void add_phrases(std::string_view text, Parts& parts) {
   for (std::size_t at = 0; at < text.size();) {
     std::size_t end = at;
     while (end < text.size() && is_in_name(text[end])) ++end;
-    const std::size_t value = std::min(text.find_first_not_of(" \t", end), text.size());
-    if (end > at && value > end && value < text.size() && !is_space(text[value]) &&
-        is_secret(text.substr(at, end - at))) {
+    const std::string_view name = text.substr(at, end - at);
+    if (!name.empty() && is_secret(name)) {
+      const std::size_t value = std::min(text.find_first_not_of(" \t", end), text.size());
       const std::size_t behind = std::min(text.find_first_of(" \t\r\n", value), text.size());
-      if (!is_count(text.substr(at, end - at), text.substr(value, behind - value))) parts.push_back({at, behind - at});
+      if (value > end && behind > value && !is_count(name, text.substr(value, behind - value)))
+        parts.push_back({at, behind - at});
     }
     at = std::max(end, at + 1);
   }
@@ -543,15 +547,34 @@ Decoded decoded(std::string_view text) {
   return out;
 }
 
+// Signs without which a form is not there. All values of a launch are looked at, and most have none.
+enum Sign : std::uint8_t { kAt = 1, kColon = 2, kEquals = 4, kDash = 8, kGap = 16 };
+
+unsigned signs_of(std::string_view text) {
+  constexpr std::array<std::uint8_t, 256> kSigns = [] {
+    std::array<std::uint8_t, 256> signs{};
+    signs['@'] = kAt;
+    signs[':'] = kColon;
+    signs['='] = kEquals;
+    signs['-'] = kDash;
+    for (const char gap : {' ', '\t', '+', '%'}) signs[static_cast<unsigned char>(gap)] = kGap;
+    return signs;
+  }();
+  unsigned found = 0;
+  for (const char c : text) found |= kSigns[static_cast<unsigned char>(c)];
+  return found;
+}
+
 Parts parts_by_form(std::string_view text) {
+  const unsigned signs = signs_of(text);
   Parts parts;
-  if (text.find('@') != text.npos) add_before_hosts(text, parts);
-  if (text.find("://") != text.npos) add_webhooks(text, parts);
-  if (text.find_first_of("=:") != text.npos) add_named(text, parts);
-  if (text.find("--") != text.npos) add_options(text, parts);
-  if (text.find(" -p") != text.npos) add_logins(text, parts);
-  add_schemes(text, parts);
-  add_marked(text, parts);
+  if ((signs & kAt) != 0) add_before_hosts(text, parts);
+  if ((signs & kColon) != 0 && text.find("://") != text.npos) add_webhooks(text, parts);
+  if ((signs & (kEquals | kColon)) != 0) add_named(text, parts);
+  if ((signs & kDash) != 0 && text.find("--") != text.npos) add_options(text, parts);
+  if ((signs & kDash) != 0 && text.find(" -p") != text.npos) add_logins(text, parts);
+  if ((signs & kGap) != 0) add_schemes(text, parts);
+  if (text.size() >= kShortestMarked) add_marked(text, parts);
   return parts;
 }
 
@@ -580,7 +603,7 @@ std::vector<TextPart> secret_parts(std::string_view text) { return apart(parts_o
 
 std::vector<TextPart> secret_parts_of_value(std::string_view value) {
   Parts parts = parts_of_any_form(value);
-  if (value.find_first_of(" \t") != value.npos) add_phrases(value, parts);
+  if (value.find(' ') != value.npos || value.find('\t') != value.npos) add_phrases(value, parts);
   return apart(std::move(parts));
 }
 
