@@ -46,6 +46,18 @@ TEST(OutputGate, WritesWhatActsOnTheTextAroundItAsItsNumber) {
   for (const Row& row : rows) EXPECT_EQ(gated(row.text), row.shown) << row.shown;
 }
 
+// Text is looked at several bytes at once.
+TEST(OutputGate, SeesAByteThatActsInEachPlaceOfALine) {
+  for (int byte = 0; byte < 256; ++byte) {
+    const std::string one(1, static_cast<char>(byte));
+    for (std::size_t at = 0; at < 20; ++at) {
+      const std::string before(at, at % 2 == 0 ? '~' : ' ');
+      const std::string after(19 - at, '\n');
+      EXPECT_EQ(gated(before + one + after), before + gated(one) + after) << byte << " at " << at;
+    }
+  }
+}
+
 // Once the program colours, its own codes pass, and no other.
 TEST(OutputGate, ColoursPassWhereTheyAreTheProgramsOwn) {
   const report::Style style(true);
