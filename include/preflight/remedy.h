@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,12 +55,10 @@ struct Record {
   std::string_view stored_as = {};
   std::string_view words = {};
   std::string_view device = {};
-  [[nodiscard]] constexpr bool is_set() const {
-    return !steps[0].name.empty() || !release.empty() || !stored_as.empty() || !words.empty() || !device.empty();
-  }
 };
 
-using Records = std::array<Record, 6>;  // of one rule, the one that gives up the least first
+// Of one rule, the one that gives up the least first: written where the rule stands, and lying there.
+using Records = std::initializer_list<Record>;
 
 constexpr Record step(StepKind kind, std::string_view name, std::array<std::string_view, 3> values = {}) {
   return {.steps = {StepRecord{kind, name, values}}};

@@ -8,6 +8,7 @@
 #include <array>
 #include <chrono>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -104,7 +105,11 @@ struct CheckResult {
   Coverage coverage;
 };
 
-std::span<const Rule> all_rules();
+// Every rule, in the order they are reported.
+std::span<const Rule* const> rules_in_order();
+inline auto all_rules() {
+  return std::views::transform(rules_in_order(), [](const Rule* rule) -> const Rule& { return *rule; });
+}
 // By our id, else by a reference id ("K-6"; the first rule that carries it). nullptr when there is none.
 const Rule* find_rule(std::string_view id_or_ref);
 

@@ -9,8 +9,8 @@ namespace {
 
 int list_rules(const LaunchFlags& flags, const std::vector<std::string>&) {
   const OutputOptions output = output_options(flags);
-  report::print(output.format == Format::kJson ? report::rules_json(all_rules())
-                                               : report::rules_text(all_rules(), report::Style(output.colour)));
+  report::print(output.format == Format::kJson ? report::rules_json()
+                                               : report::rules_text(report::Style(output.colour)));
   return kOk;
 }
 

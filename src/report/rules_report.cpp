@@ -24,9 +24,9 @@ std::string refs_text(const Rule& rule) {
   return out;
 }
 
-std::string rules_text(std::span<const Rule> rules, const Style& style) {
+std::string rules_text(const Style& style) {
   std::string out;
-  for (const Rule& r : rules) {
+  for (const Rule& r : all_rules()) {
     if (releases_of(r).empty()) continue;
     out += fmt::format("{}  {}  {}\n", style.bold(r.id),
                        style.severity(r.severity, fmt::format("{:<7}", name_of(r.severity))), r.summary);
@@ -34,9 +34,9 @@ std::string rules_text(std::span<const Rule> rules, const Style& style) {
   return out;
 }
 
-std::string rules_json(std::span<const Rule> rules) {
+std::string rules_json() {
   auto rows = nlohmann::ordered_json::array();
-  for (const Rule& r : rules) {
+  for (const Rule& r : all_rules()) {
     const std::vector<Release> in = releases_of(r);
     if (in.empty()) continue;
     rows.push_back({{"rule", r.id},

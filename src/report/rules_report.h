@@ -16,8 +16,8 @@ std::vector<Release> releases_of(const Rule& rule);
 std::string refs_text(const Rule& rule);
 
 // Rules of no release that this build checks are left out.
-std::string rules_text(std::span<const Rule> rules, const Style& style);
-std::string rules_json(std::span<const Rule> rules);
+std::string rules_text(const Style& style);
+std::string rules_json();
 std::string releases_text(std::span<const Release> releases);
 
 }  // namespace preflight::report

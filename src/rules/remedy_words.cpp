@@ -115,7 +115,6 @@ std::string words_of(const std::vector<Remedy>& remedies) {
 std::vector<Remedy> remedies_of(const Rule& rule) {
   std::vector<Remedy> list;
   for (const remedy::Record& record : rule.remedies) {
-    if (!record.is_set()) break;
     Remedy remedy{.release = std::string(record.release),
                   .stored_as = std::string(record.stored_as),
                   .device = std::string(record.device),
@@ -134,7 +133,7 @@ std::vector<Remedy> remedies_of(const Rule& rule) {
 }
 
 std::string fix_of(const Rule& rule) {
-  return rule.remedies[0].is_set() ? words_of(remedies_of(rule)) : std::string(rule.fix);
+  return rule.remedies.size() > 0 ? words_of(remedies_of(rule)) : std::string(rule.fix);
 }
 
 Remedy to_give(std::string option, std::vector<std::string> values) {

@@ -12,9 +12,9 @@
 namespace preflight {
 namespace {
 
-std::vector<Rule> join_families() {
+std::vector<const Rule*> join_families() {
   using namespace rules;
-  std::vector<Rule> all;
+  std::vector<const Rule*> all;
   for (const auto family :
        {value_rules(),         model_class_rules(),    placement_rules(),   backend_rules(),      paging_rules(),
         mla_rules(),           kernel_limit_rules(),   local_rules(),       speculative_rules(),  graph_rules(),
@@ -22,15 +22,15 @@ std::vector<Rule> join_families() {
         serving_rules(),       kernel_pairing_rules(), known_issue_rules(), environment_rules(),  argument_rules(),
         refusal_rules(),       change_rules(),         input_rules(),       whole_prompt_rules(), deepseek_v4_rules(),
         stand_in_rules(),      rotary_rules()}) {
-    all.insert(all.end(), family.begin(), family.end());
+    for (const Rule& rule : family) all.push_back(&rule);
   }
   return all;
 }
 
 }  // namespace
 
-std::span<const Rule> all_rules() {
-  static const std::vector<Rule> all = join_families();
+std::span<const Rule* const> rules_in_order() {
+  static const std::vector<const Rule*> all = join_families();
   return all;
 }
 
@@ -46,16 +46,16 @@ constexpr AddedReference kAdded[] = {{"DET-2", "BK001"}};
 }  // namespace
 
 const Rule* find_rule(std::string_view id_or_ref) {
-  const auto rules = all_rules();
+  const auto rules = rules_in_order();
   static const auto by_id = [&] {
     std::unordered_map<std::string_view, const Rule*> found;
-    for (const Rule& r : rules) found.emplace(r.id, &r);
+    for (const Rule* r : rules) found.emplace(r->id, r);
     return found;
   }();
   if (const auto rule = by_id.find(id_or_ref); rule != by_id.end()) return rule->second;
   if (id_or_ref.empty()) return nullptr;
-  for (const Rule& r : rules) {
-    if (std::find(r.refs.begin(), r.refs.end(), id_or_ref) != r.refs.end()) return &r;
+  for (const Rule* r : rules) {
+    if (std::ranges::find(r->refs, id_or_ref) != r->refs.end()) return r;
   }
   for (const AddedReference& added : kAdded) {
     if (added.ref == id_or_ref) return find_rule(added.rule);
