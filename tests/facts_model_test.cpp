@@ -105,11 +105,14 @@ TEST(ModelFacts, KnowEveryClassThatARowOfTheTablesNames) {
   std::size_t seen = 0;
   for (const ReleaseTables& tables : release_tables()) {
     const ConfigTables& classes = ConfigTables::of(tables.release);
-    for (const TextRow& row : tables.types) EXPECT_NE(classes.type(row.key), nullptr) << row.key;
-    for (const TextRow& row : tables.registry) EXPECT_NE(classes.registered(row.key), nullptr) << row.key;
-    for (const TextRow& row : tables.classes) EXPECT_NE(classes.find(row.key), nullptr) << row.key;
-    for (const TextRow& row : tables.functions) EXPECT_NE(classes.function(row.key), nullptr) << row.key;
-    for (const TextRow& row : tables.settings) EXPECT_FALSE(classes.setting(row.key).is_none()) << row.key;
+    for (const TextRow& row : tables.types) EXPECT_NE(classes.type(text_at(row.key)), nullptr) << text_at(row.key);
+    for (const TextRow& row : tables.registry)
+      EXPECT_NE(classes.registered(text_at(row.key)), nullptr) << text_at(row.key);
+    for (const TextRow& row : tables.classes) EXPECT_NE(classes.find(text_at(row.key)), nullptr) << text_at(row.key);
+    for (const TextRow& row : tables.functions)
+      EXPECT_NE(classes.function(text_at(row.key)), nullptr) << text_at(row.key);
+    for (const TextRow& row : tables.settings)
+      EXPECT_FALSE(classes.setting(text_at(row.key)).is_none()) << text_at(row.key);
     seen += tables.types.size();
   }
   EXPECT_GT(seen, 1000U);

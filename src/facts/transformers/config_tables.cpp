@@ -12,9 +12,9 @@ namespace {
 
 const TextRow* find_row(std::span<const TextRow> rows, std::string_view key) {
   const auto it = std::lower_bound(rows.begin(), rows.end(), key, [](const TextRow& row, std::string_view k) {
-    return std::string_view(row.key) < k;
+    return std::string_view(text_at(row.key)) < k;
   });
-  return it == rows.end() || std::string_view(it->key) != key ? nullptr : &*it;
+  return it == rows.end() || std::string_view(text_at(it->key)) != key ? nullptr : &*it;
 }
 
 Value parsed(std::string_view text) {
@@ -69,19 +69,19 @@ const ConfigTables& ConfigTables::of(Release release) {
 
 const ConfigClass* ConfigTables::type(std::string_view model_type) const {
   const TextRow* row = find_row(store_->tables.types, model_type);
-  return row == nullptr ? nullptr : find(row->text);
+  return row == nullptr ? nullptr : find(text_at(row->text));
 }
 
 const ConfigClass* ConfigTables::registered(std::string_view model_type) const {
   const TextRow* row = find_row(store_->tables.registry, model_type);
-  return row == nullptr ? nullptr : find(row->text);
+  return row == nullptr ? nullptr : find(text_at(row->text));
 }
 
 const ConfigClass* ConfigTables::find(std::string_view key) const {
   if (const auto it = store_->classes.find(key); it != store_->classes.end()) return it->second.get();
   const TextRow* row = find_row(store_->tables.classes, key);
   if (row == nullptr) return nullptr;
-  const Value data = parsed(row->text);
+  const Value data = parsed(text_at(row->text));
   auto made = std::make_unique<ConfigClass>();
   made->key = std::string(key);
   made->name = text_of(data, "name");
@@ -124,13 +124,13 @@ const Value* ConfigTables::function(std::string_view key) const {
   if (const auto it = store_->functions.find(key); it != store_->functions.end()) return &it->second;
   const TextRow* row = find_row(store_->tables.functions, key);
   if (row == nullptr) return nullptr;
-  return &store_->functions.emplace(std::string(key), parsed(row->text)).first->second;
+  return &store_->functions.emplace(std::string(key), parsed(text_at(row->text))).first->second;
 }
 
 const Value& ConfigTables::setting(std::string_view key) const {
   if (const auto it = store_->settings.find(key); it != store_->settings.end()) return it->second;
   const TextRow* row = find_row(store_->tables.settings, key);
-  return store_->settings.emplace(std::string(key), row == nullptr ? Value() : parsed(row->text)).first->second;
+  return store_->settings.emplace(std::string(key), row == nullptr ? Value() : parsed(text_at(row->text))).first->second;
 }
 
 bool ConfigTables::is_generation_parameter(std::string_view name) const {
