@@ -2,11 +2,13 @@
 // releases' prepare_server_args().
 #include "src/args/parse.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include <gtest/gtest.h>
 
 #include "src/args/closest_options.h"
+#include "src/args/option_index.h"
 
 namespace preflight {
 namespace {
@@ -124,6 +126,15 @@ const RefusedRow kRefused[] = {
     {"help ends the launch", {"--hel"}, "other", "", 2},
     {"strict JSON for lists", {"--forward-hooks", "[NaN]"}, "value", "--forward-hooks", 3},
 };
+
+// They are searched by halves, and sorted by numbers made of them.
+TEST(ArgsParse, NamesOfAReleaseAreInTheOrderOfTheirText) {
+  for (const Release release : supported_releases()) {
+    const auto names = args::OptionIndex::of(release).names();
+    EXPECT_GT(names.size(), 300U) << release.text();
+    EXPECT_TRUE(std::ranges::is_sorted(names, {}, &args::OptionName::name)) << release.text();
+  }
+}
 
 TEST(ArgsParse, RefusesWhatArgparseRefuses) {
   for (const Release release : {kOld, kNew}) {

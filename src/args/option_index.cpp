@@ -92,18 +92,41 @@ Option option_of(const FlagRow& row, Release release) {
   return option;
 }
 
+// Of a name, so that numbers are in the order of text: whether two dashes begin it, and the seven bytes behind these.
+std::uint64_t first_bytes(std::string_view name) {
+  constexpr std::string_view kDashes = "--";
+  constexpr std::size_t kBytes = 7;
+  std::uint64_t bytes = name.starts_with(kDashes) ? 0 : 1;  // any other letter comes behind a dash
+  if (bytes == 0) name.remove_prefix(kDashes.size());
+  for (std::size_t i = 0; i < kBytes; ++i) {
+    bytes = bytes << 8U | (i < name.size() ? static_cast<unsigned char>(name[i]) : 0U);
+  }
+  return bytes;
+}
+
+// A start sorts some thousand names: most are told apart by a number.
+void sort_names(std::vector<OptionName>& names) {
+  std::vector<std::pair<std::uint64_t, OptionName>> sorted;
+  sorted.reserve(names.size());
+  for (const OptionName& name : names) sorted.emplace_back(first_bytes(name.name), name);
+  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first < b.first : a.second.name < b.second.name;
+  });
+  std::ranges::transform(sorted, names.begin(), [](const auto& entry) { return entry.second; });
+}
+
 }  // namespace
 
 OptionIndex::OptionIndex(Release release) {
   const auto rows = flag_table(release);
   options_.reserve(rows.size() + 1);
   options_.push_back({.names = kHelpNames, .action = ActionKind::kHelp, .arity = Arity::kNone});
-  for (const auto& row : rows) options_.push_back(option_of(row, release));
+  for (const std::uint16_t row : rows) options_.push_back(option_of(flag_row(row), release));
   for (std::size_t i = 0; i < options_.size(); ++i) {
     if (options_[i].required) required_.push_back(static_cast<std::uint16_t>(i));
     for (const auto name : options_[i].names) names_.push_back({name, static_cast<std::uint16_t>(i)});
   }
-  std::sort(names_.begin(), names_.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  sort_names(names_);
 }
 
 const OptionIndex& OptionIndex::of(Release release) {

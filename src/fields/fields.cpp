@@ -78,16 +78,9 @@ std::span<const Field> fields_of(Release release) { return defaults_of(release).
 
 std::span<const Value> field_defaults(Release release) { return defaults_of(release).values; }
 
-std::span<const args::FlagRow> args::flag_table(Release release) {
-  static std::map<Release, std::vector<FlagRow>> all;
-  static std::mutex guard;
-  const std::lock_guard lock(guard);
-  std::vector<FlagRow>& table = all[release];
-  if (table.empty()) {
-    for (const std::uint16_t row : table_of(release).flags) table.push_back(resolve::flag_rows()[row]);
-  }
-  return table;
-}
+std::span<const std::uint16_t> args::flag_table(Release release) { return table_of(release).flags; }
+
+const args::FlagRow& args::flag_row(std::uint16_t number) { return resolve::flag_rows()[number]; }
 
 std::string Release::text() const {
   return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch) +

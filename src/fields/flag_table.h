@@ -1,6 +1,7 @@
 // FlagRow: one argparse option of one release, as configs/sglang/<release>/flags.json records it.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -23,7 +24,9 @@ struct FlagRow {
   std::string_view replaced_by;  // deprecated aliases: the option to use
 };
 
-// The option table of a supported release, in upstream's registration order.
-std::span<const FlagRow> flag_table(Release release);
+// The option table of a supported release, in upstream's registration order: numbers of rows, as most releases share
+// most of them.
+std::span<const std::uint16_t> flag_table(Release release);
+const FlagRow& flag_row(std::uint16_t number);
 
 }  // namespace preflight::args
