@@ -236,9 +236,12 @@ std::int64_t config_int(const ModelFacts& m, std::string_view key, std::int64_t 
 RecurrentState recurrent_state(const ModelFacts& m) {
   const Value root = m.root("model_type");
   const Value text = m.text("model_type");
+  const auto names = [](const Value& type, const StateRow& row) {  // no Value of each row: every rule asks
+    return type.is_string() && type.as_string() == row.model_type;
+  };
   for (const StateRow& row : kStates) {
-    const bool here = (row.place != Place::kText && root == Value(row.model_type)) ||
-                      (row.place != Place::kRoot && text == Value(row.model_type));
+    const bool here =
+        (row.place != Place::kText && names(root, row)) || (row.place != Place::kRoot && names(text, row));
     if (here) return row.confirm == nullptr ? row.state : row.confirm(m, row.state);
   }
   return RecurrentState::kNone;
