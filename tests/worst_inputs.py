@@ -451,6 +451,9 @@ def batches():
                        "nested": '{"a":' * n(150_000), "a long config": json.dumps({**line, "args": ["--config", "{config}"], "config": "x: 1\n" * n(120_000)}),
                        "a long override": json.dumps({**line, "args": line["args"] + ["--json-model-override-args", json.dumps({f"k{i}": 1 for i in range(n(60_000))})]})}.items():
         case(f"batch line: {name}", "check --batch -", given=text)
+    # Each value is searched for secrets: what begins or ends one, over and over.
+    for part in (" ", "\t", "token ", "token=", "--token ", "token :", "a@", "https://", "hf_", "eyJ", "bearer ", "basic+", " -p", "%25", "key=key&", "curl -u a:b "):
+        case(f"batch line: a value of {part!r}", "check --batch -", given=json.dumps({**line, "args": [*line["args"], "--watermark-config", fill(part, size=n(900_000))]}))
 
 
 def options():
