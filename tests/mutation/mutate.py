@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Be wrong in one place, and demand that something notices: what `./dev mutate` runs.
 
-  mutate.py BUILD [--list] [--sample N] [--seed S] [--only TEXT] [--log FILE] [--survivors FILE] [--demand PERCENT]
+  mutate.py BUILD [--list] [--sample N] [--seed S] [--only TEXT] [--quick] [--log FILE] [--survivors FILE] [--demand PERCENT]
 
 Every site of tests/mutation/sites.py is altered: many at once, to see what they change together, then each by itself
 where something changed. A mutant is killed when a recorded launch is no longer resolved as the release did it (what
@@ -112,14 +112,28 @@ def environment(*mutants):
     return {"PREFLIGHT_MUTANT": ",".join(f"{m.site}:{m.shift}" for m in mutants)}
 
 
+def cases_of(program, name):
+    """The tests of a suite with parameters, each by its name: together they take longer than all others."""
+    listed = subprocess.run([program, "--gtest_list_tests", f"--gtest_filter={name}"], capture_output=True, text=True, check=True).stdout
+    suite = ""
+    for line in listed.splitlines():
+        word = line.split()[0]
+        if not line.startswith(" "):
+            suite = word
+        else:
+            yield suite + word
+
+
 class Suites:
     """The suites of TESTS, what each takes, and by which sites it comes: the others cannot notice."""
 
-    def __init__(self, program, folder, jobs):
+    def __init__(self, program, folder, jobs, quick):
         folder.mkdir()
-        self.program, self.took = program, {}
+        self.program, self.took, self.jobs = program, {}, jobs
         self.killers = collections.defaultdict(collections.Counter)  # of a source's mutants
-        self.names = [l for l in TESTS.read_text().split("\n") if l and not l.startswith("#")]
+        suites = [l for l in TESTS.read_text().split("\n") if l and not l.startswith("#")]
+        with_parameters = [] if quick else [case for name in suites if "/" in name for case in cases_of(program, name)]
+        self.names = with_parameters + [name for name in suites if "/" not in name]
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
             self.reached = dict(zip(self.names, pool.map(lambda name: self.sites_of(name, folder / name.replace("*", "").replace("/", "_")), self.names)))
 
@@ -147,9 +161,24 @@ class Suites:
         groups = first, [n for n in others if self.took[n] < mean], [n for n in others if self.took[n] >= mean]
         return [g for g in groups if g]
 
+    def shares(self, names):
+        """The names dealt out to as many runs as there are jobs, so that all take about as long."""
+        shares = [[] for _ in range(min(self.jobs, len(names)))]
+        for name in sorted(names, key=self.took.get, reverse=True):
+            min(shares, key=lambda share: sum(map(self.took.get, share))).append(name)
+        return shares
+
     def failing(self, mutants, timeout):
         """{test: launches that its output names} of what fails with all of these mutants; None where they end the run."""
         names = [n for n in self.names if any(self.may_notice(n, m) for m in mutants)]
+        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
+            parts = list(pool.map(lambda share: self.failing_of(share, mutants, timeout), self.shares(names)))
+        if None in parts:
+            return None
+        launches = sorted({launch for part in parts for launches in part.values() for launch in launches})
+        return {test: launches for part in parts for test in part}
+
+    def failing_of(self, names, mutants, timeout):
         done = self.run(names, environment(*mutants), timeout)
         text = done.stdout.decode(errors="replace")
         failed = [l.split()[3].rstrip(",") for l in text.splitlines() if l.startswith("[  FAILED  ]") and "." in l]
@@ -276,6 +305,8 @@ def try_all(mutants, recorded, tests, log, jobs):
 
     groups = in_groups([m for m in mutants if log.fate(m) in (None, "does not end")])
     slow = []
+    if tests:
+        tests.jobs = max(1, jobs // max(1, len(groups)))  # what other groups leave idle
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for found in pool.map(fates, groups):
             slow += [m for m, fate in found.items() if fate == "does not end"]
@@ -297,6 +328,7 @@ def main():
     parser.add_argument("--survivors", type=pathlib.Path, help="write the living there, one a line")
     parser.add_argument("--log", type=pathlib.Path, help="keep there what became of each, and go on from what it holds")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--quick", action="store_true", help="without the walks, which take most of the time and kill what nothing else does")
     parser.add_argument("--no-tests", action="store_true", help="recorded launches alone")
     parser.add_argument("--demand", type=float, default=0, help="fail when fewer of a hundred are killed")
     options = parser.parse_args()
@@ -317,7 +349,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         # The newest first: most of what is altered acts there.
         recorded = [Recorded(program, r, pathlib.Path(folder) / r) for r in reversed(facts.releases())]
-        tests = None if options.no_tests else Suites(f"{program}_tests", pathlib.Path(folder) / "suites", options.jobs)
+        tests = None if options.no_tests else Suites(f"{program}_tests", pathlib.Path(folder) / "suites", options.jobs, options.quick)
         try_all(mutants, recorded, tests, log, options.jobs)
     fates = {m: log.fate(m) for m in mutants}
     wrong = [f"{m}: said not to matter, {f}" for m, f in fates.items() if key(m) in known and f.startswith("killed")]
