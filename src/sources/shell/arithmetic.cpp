@@ -307,4 +307,11 @@ std::optional<std::int64_t> arithmetic(std::string_view text, const ArithmeticNa
   return Reader(text, names).whole();
 }
 
+bool is_arithmetic(std::string_view text) {
+  if (text.find('[') != std::string_view::npos) return true;  // of an array, which is not read here
+  const ArithmeticNames ones = {.value = [](const std::string&) { return std::optional<std::int64_t>(1); },
+                                .assign = [](const std::string&, std::int64_t) {}};
+  return arithmetic(text, ones).has_value();
+}
+
 }  // namespace preflight::sources

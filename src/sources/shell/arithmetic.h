@@ -21,6 +21,9 @@ struct ArithmeticNames {
 // error (a division by 0, a syntax error); assignments on the way there have then been made.
 std::optional<std::int64_t> arithmetic(std::string_view text, const ArithmeticNames& names);
 
+// Whether it reads as an expression, whatever its names hold.
+bool is_arithmetic(std::string_view text);
+
 // A constant as bash writes it: decimal, 0x…, 0… (octal), BASE#…; nullopt where `text` is none.
 std::optional<std::int64_t> arithmetic_constant(std::string_view text);
 

@@ -753,7 +753,15 @@ Status ShellEvaluator::shift(const std::vector<ShellWord>& words) {
   const std::size_t count =
       words.size() > 1 ? static_cast<std::size_t>(std::max(0, std::atoi(words[1].text.c_str()))) : 1;
   const bool too_many = count > state_.arguments.size();
-  if (too_many && !state_.arguments_known && shifting_ == 0) end_of_sh(words[0].begin);  // which may have none
+  if (too_many && !state_.arguments_known && shifting_ == 0) {  // it may have none
+    end_of_sh(words[0].begin);
+    const bool given = start_.given.contains(std::to_string(count));
+    if (state_.exits_on_error && conditions_ == 0 && !given && !state_.asked_for_arguments) {
+      const std::string what = fmt::format("unless the script ends at line {}", line_of(words[0].begin));
+      state_.may_end.emplace(what, 0);
+      end_fails_[what] = true;
+    }
+  }
   if (too_many && state_.arguments_known && state_.sure_arguments == std::string::npos) {
     end_of_sh(words[0].begin);
     return Status::kFalse;

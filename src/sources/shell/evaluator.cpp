@@ -191,8 +191,9 @@ void ShellEvaluator::run_parsed(const ShellText& text, Text around) {
     for (const NodePtr& node : line) {
       if (error_ || state_.ended) break;
       if (budget_.depth == 1 && is_behind_line(kept->first.text, end, node->begin))  // these end a line alone
-        std::erase_if(state_.may_end, [](const auto& one) {
-          return one.first.starts_with(kUnlessNoFile) || one.first.starts_with(kUnlessNoValue);
+        std::erase_if(state_.may_end, [&](const auto& one) {
+          const bool fatal = state_.exits_on_error && one.first.starts_with(kUnlessNoValue);
+          return !fatal && (one.first.starts_with(kUnlessNoFile) || one.first.starts_with(kUnlessNoValue));
         });
       end = std::max(node->begin, node->end);
       run_node(*node);
@@ -210,15 +211,21 @@ void ShellEvaluator::run_parsed(const ShellText& text, Text around) {
 
 Status ShellEvaluator::run_node(const Node& node) {
   if (error_ || state_.ended || !spend(10)) return Status::kUnknown;
-  for (std::string& what : std::exchange(unset_now_, {})) state_.may_end.emplace(std::move(what), 0);
+  heed_unset();
   const bool simple = node.kind == Node::Kind::kSimple || node.kind == Node::Kind::kFunction;
   const bool redirected = !simple && (!node.redirections.empty() || piped_);
   for (const Redirection& r : node.redirections) open_descriptor(r);
   Status status = redirected ? run_redirected(node) : run_kind(node);
+  heed_unset();
   if (status == Status::kTrue && !node.redirections.empty() && may_not_open(node)) status = Status::kUnknown;
   note_status(node, status);
   if (counts_as_failure(node) && conditions_ == 0 && &node != inverted_ && !state_.ended) meet_failure(node, status);
   return status;
+}
+
+// What set -u ends this for is told of what runs behind the command that asked for it, whichever way leads there.
+void ShellEvaluator::heed_unset() {
+  for (std::string& what : std::exchange(unset_now_, {})) state_.may_end.emplace(std::move(what), 0);
 }
 
 // exec {NAME}>FILE: which descriptor is free is not known.
@@ -370,6 +377,8 @@ bool ShellEvaluator::asks(const Node& node, std::string_view text, int depth) co
   const auto inside = [&](const NodePtr& child) { return depth < kDeepest && asks(*child, text, depth + 1); };
   if (node.kind == Node::Kind::kPipeline) return inside(node.children.back());
   if (node.kind == Node::Kind::kGroup || node.kind == Node::Kind::kSubshell) return inside(node.children.front());
+  // A loop leaves what its last turn does.
+  if (node.kind == Node::Kind::kWhile || node.kind == Node::Kind::kFor) return inside(node.children.back());
   if (node.kind == Node::Kind::kList) {
     const bool chain = node.operators.size() > 1 && (node.operators[1] == "&&" || node.operators[1] == "||");
     return chain ? std::ranges::any_of(node.children, inside) : inside(node.children.back());
@@ -396,8 +405,11 @@ std::string ShellEvaluator::when_now(const ShellCommand& command) const {
   // What the command's own words ask for need not be said again.
   const auto asks_for = [&](std::string_view name) {
     const std::string why = fmt::format("the variable {} is not set;", name);
+    const std::string of_start = fmt::format("${} is ", name);
     return std::ranges::any_of(command.words, [&](const ShellWord& word) {
-      return std::ranges::any_of(word.unknowns, [&](const Unknown& u) { return u.message.starts_with(why); });
+      return std::ranges::any_of(word.unknowns, [&](const Unknown& u) {
+        return u.message.starts_with(why) || u.message.starts_with(of_start);
+      });
     });
   };
   for (const auto& [what, depth] : state_.may_end) {
@@ -489,7 +501,7 @@ Status ShellEvaluator::run_pipeline(const Node& node) {
     if (last || printing_ == nullptr) {
       piped_ = std::move(input);
       const bool outer_pipes = std::exchange(pipes_on_, pipes_on_ || !last);
-      here = last && last_pipe_ ? run_node(*child) : run_apart(*child, when_, last ? Waits::kYes : Waits::kNo);
+      here = last && last_pipe_ ? run_node(*child) : run_apart(*child, when_, last ? Waits::kYes : Waits::kInPipe);
       pipes_on_ = outer_pipes;
     }
     meet(here);
@@ -525,7 +537,8 @@ Status ShellEvaluator::run_apart(const Node& node, std::string when, Waits waits
   state_ = before;
   // What leaves a shell beside this one (exit, exec, a signal) leaves no more than that.
   if (!stays.empty()) state_.may_end.emplace(stays, 0);
-  if (waits == Waits::kYes && conditions_ == 0 && state_.exits_on_error) {
+  const bool counts = waits == Waits::kYes || (waits == Waits::kInPipe && state_.pipes_fail);
+  if (counts && conditions_ == 0 && state_.exits_on_error) {
     for (const std::string& what : fatal) state_.may_end.emplace(what, 0);
   }
   return status;
@@ -638,7 +651,9 @@ Status ShellEvaluator::run_if(const Node& node) {
       continue;
     }
     if (status == Status::kTrue) {
+      if (met) when_ = fmt::format("in a branch at line {}", line_of(outer(node.children[i]->begin)));
       left = run_node(*node.children[i + 1]);
+      when_ = before_when;
       decided = true;
       for (std::size_t k = i + 3; k < node.children.size(); k += 2) leave_out(*node.children[k]);
       if (node.children.size() % 2 != 0) leave_out(*node.children.back());
@@ -787,6 +802,7 @@ void ShellEvaluator::run_unknown_loop(const Node& node, std::string_view what, c
   --muted_;
   written_.pop_back();
   const std::size_t at = outer(node.begin);
+  const auto first_may_end = state_.may_end;  // by what is set from the next turn on
   state_ = before.after_a_turn(
       state_, [&](const std::string& name) { return depends(name, what, at); }, at);
   forget(names, what, at);
@@ -798,6 +814,7 @@ void ShellEvaluator::run_unknown_loop(const Node& node, std::string_view what, c
   loops_.pop_back();
   const ShellState turn = std::exchange(state_, behind);
   heed_end_in_loop(turn);
+  state_.may_end.insert(first_may_end.begin(), first_may_end.end());
   --undecided_;
   if (outer_input) input_ = Input{unknown_text("what a loop left", 0), 0};
   for (const auto& [name, function] : turn.functions) state_.functions.emplace(name, function);
@@ -1035,6 +1052,7 @@ Status ShellEvaluator::run_for(const Node& node) {
     if (node.has_list) words = expand_words(node.words);
     decide_by_taken();
   }
+  heed_unset();
   if (!node.has_list) {
     known = state_.arguments_known;
     for (const ShellText& value : state_.arguments) words.push_back({value, 0, 0});
@@ -1460,6 +1478,23 @@ Status ShellEvaluator::run_assignments(const Node& node, ShellCommand& command) 
   return !fails ? Status::kUnknown : *fails ? Status::kFalse : Status::kTrue;
 }
 
+// Whether a shell reads what the one around it does: its script, or what a text of its own may run.
+static bool may_read(const ShellCommand& command) {
+  constexpr auto kReaders = std::to_array<std::string_view>(
+      {"read", "mapfile", "cat",  "ssh",  "srun", "xargs", "docker", "podman", "kubectl", "sort",
+       "uniq", "wc",      "head", "tail", "tee",  "grep",  "sed",    "awk",    "sh",      "/dev/stdin"});
+  const auto is_text = [](const ShellWord& w) {
+    return w.text.starts_with('-') && !w.text.starts_with("--") && w.text.ends_with('c');
+  };
+  const auto text = std::ranges::find_if(command.words, is_text);
+  if (text == command.words.end()) return true;
+  return std::any_of(text, command.words.end(), [&](const ShellWord& w) {
+    return !w.unknowns.empty() || std::ranges::any_of(kReaders, [&](std::string_view reader) {
+      return w.text.find(reader) != std::string::npos;
+    });
+  });
+}
+
 Status ShellEvaluator::run_simple(const Node& node) {
   ShellCommand command;
   note_place(node);
@@ -1507,8 +1542,8 @@ Status ShellEvaluator::run_simple(const Node& node) {
   command.defaults = taken_;
   const std::string_view program = base_name(command.words.front().text);
   const bool reads_on = command.input.empty() && !command.reads_elsewhere && input_;
-  if (reads_on && (is_shell(program) || program == "xargs") && printing_ == nullptr)
-    command.input.push_back(*rest_of_input());
+  const bool takes = program == "xargs" || (is_shell(program) && may_read(command));
+  if (reads_on && takes && printing_ == nullptr) command.input.push_back(*rest_of_input());
   read_argument_file(command);
   sure_words_ = sure;
   const auto folder = folder_moved_to(command.words);

@@ -166,7 +166,7 @@ class ShellEvaluator {
   [[nodiscard]] std::string_view loop_text(const Node& node) const;
   bool ends_loop();
   void leave_loops(const std::vector<ShellWord>& words, bool goes_on);
-  enum class Waits { kNo, kYes };  // whether the shell goes on when it has ended
+  enum class Waits { kNo, kYes, kInPipe };  // whether the shell goes on when it has ended
   Status run_apart(const Node& node, std::string when, Waits waits = Waits::kNo);
   Status run_math(const ShellText& expression, std::size_t at);
   struct MathLoop {
@@ -211,6 +211,7 @@ class ShellEvaluator {
   void forget_written_options(ShellCommand& command) const;
   Status run_followed(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from);
   void follow_files(ShellCommand& command, const Node& node);
+  void heed_unset();
   void open_descriptor(const Redirection& r);
   void end_of_sh(std::size_t at);
   bool may_not_open(const Node& node);

@@ -564,7 +564,9 @@ std::optional<std::int64_t> ShellEvaluator::computed(const ShellText& written, s
              if (!value->unknowns.empty() || value->text.size() > 64) return std::nullopt;
              if (value->text.empty()) return 0;
              if (const auto number = arithmetic_constant(value->text)) return number;
-             if (inside >= kMostNamesInNames || !spend(value->text.size())) return std::nullopt;
+             const bool reads = is_arithmetic(value->text);
+             if (!reads && state_.exits_on_unset) ends_line(at);  // by a name in it
+             if (!reads || inside >= kMostNamesInNames || !spend(value->text.size())) return std::nullopt;
              ++inside;  // b=a+1: the value is an expression of its own
              const auto number = arithmetic(value->text, names);
              --inside;

@@ -79,6 +79,10 @@ class ShellEvaluator::Parameter {
       value_ = shell_.lookup(named);
       if (shell_.state_.exits_on_unset && !replaces() && !is_sure(named)) shell_.unset_now_.push_back(when_set());
     }
+    const bool maybe_none = is_argument(part_.name) && !shell_.state_.arguments_known && !is_given();
+    if (maybe_none && shell_.state_.exits_on_unset && !replaces() && shell_.shifting_ == 0)
+      shell_.unset_now_.push_back(when_set());
+    if (!value_ && !every_ && part_.prefix == '!') shell_.ends_line(origin_);
     if (!value_ && !every_ && !replaces() && shell_.is_unset_here(part_.name)) value_ = ShellText{};
     if (part_.prefix == '#') return expand_length();
     if (part_.op.empty()) return expand_plain();
@@ -250,6 +254,7 @@ class ShellEvaluator::Parameter {
       return std::nullopt;
     }
     if (const auto other = shell_.lookup(part_.name)) return Texts{*other};
+    if (part_.prefix == '#' && shell_.state_.exits_on_unset) shell_.unset_now_.push_back(when_set());
     if (shell_.is_unset_here(part_.name) || is_touched()) return Texts{};
     if (!shell_.is_filled_here(part_.name)) {
       not_set();
@@ -296,6 +301,7 @@ class ShellEvaluator::Parameter {
     const std::string key = shell_.subscript_of(part_.name, part_.subscript, &why);
     const ShellValue* array = this->array();
     if (key.empty() && (array != nullptr || !is_touched())) {
+      if (shell_.state_.exits_on_error) shell_.ends_line(origin_);  // bash has no item of that name
       if (array != nullptr && !array->is_array && !array->text.unknowns.empty())
         put(array->text);
       else if (!why.empty())
@@ -416,6 +422,7 @@ class ShellEvaluator::Parameter {
 
   // ${NAME#…}, ${NAME/…}, ${NAME,}
   void expand_change() {
+    if (!value_ && shell_.state_.exits_on_unset) shell_.unset_now_.push_back(when_set());
     if (!value_) return unknown(fmt::format("{}; or with {}", why_not_set(), how_to_set(all_)));
     if (part_.op == "@A" || part_.op == "@a") return describe();
     const auto text = shell_.changed(*value_, part_);

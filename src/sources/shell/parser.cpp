@@ -3,6 +3,7 @@
 #include "src/base/limits.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -469,12 +470,35 @@ NodePtr ShellParser::function(std::string name, std::size_t from) {
 }
 
 // [[ … ]]: its words, operators among them.
+// Whether a line may end behind these words of [[ … ]]: bash takes that in front of a term and behind a whole one, and
+// a word alone or an operator is none yet.
+static bool ends_a_line(std::string_view text, const std::vector<Word>& words) {
+  enum class At { kTerm, kLone, kOperand, kBehind } at = At::kTerm;
+  constexpr auto kBinary = std::to_array<std::string_view>(
+      {"=", "==", "!=", "=~", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"});
+  for (const Word& one : words) {
+    const std::string_view w = text.substr(one.begin, one.end - one.begin);
+    if (w == "&&" || w == "||" || (at == At::kTerm && (w == "!" || w == "(")))
+      at = At::kTerm;
+    else if (w == ")" || at == At::kOperand)
+      at = At::kBehind;
+    else if (at == At::kTerm)
+      at = w.size() == 2 && w[0] == '-' ? At::kOperand : At::kLone;
+    else if (at == At::kLone && std::ranges::find(kBinary, w) != kBinary.end())
+      at = At::kOperand;
+  }
+  return at == At::kTerm || at == At::kBehind;
+}
+
 NodePtr ShellParser::test_command() {
   const std::size_t from = at_;
   auto node = std::make_shared<Node>();
   node->kind = Node::Kind::kTest;
   at_ += 2;
   while (!failed()) {
+    skip_blanks();
+    if (peek() == '\n' && !at_end() && !ends_a_line(text_, node->words))
+      fail("a line ends in the middle of a test in [[ … ]]", at_);
     skip_lines();
     if (at_end()) fail("[[ is not closed", from);
     if (failed()) break;
