@@ -191,7 +191,7 @@ Follower::Flow Follower::for_each_yield(const Stmt& one, const Val& all) {
       return turn(flow, out, broken);
     };
     if (take_turn()) return;
-    if (out.left.empty() || out.left.back().way != Way::kRaise) throw Thrown{instance("SystemExit"), ended_at_};
+    if (out.left.empty() || out.left.back().way != Way::kRaise) refuse("SystemExit", ended_at_);
     const Left last = out.left.back();
     out.left.pop_back();
     turn_to(last.state);
@@ -214,7 +214,6 @@ void Follower::bind_unclear(const Expr& target) {
 
 Follower::Flow Follower::for_statement(const Stmt& one) {
   Val all = value(*one.value);
-  if (all.whole() || all.is(Val::Kind::kFloat) || all.is(Val::Kind::kNone)) refuse("TypeError", one.value->begin);
   if (auto own = own_iterator(all, one.value->begin)) all = *std::move(own);
   if (runs_between(one, all)) return for_each_yield(one, all);
   // What takes of an iterator inside the loop takes of what is left.

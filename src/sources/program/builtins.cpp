@@ -8,8 +8,10 @@
 #include "src/base/characters.h"
 #include "src/base/limits.h"
 #include "src/python/text.h"
+#include "src/sources/program/attributes.h"
 #include "src/sources/program/exact.h"
 #include "src/sources/program/follower.h"
+#include "src/sources/program/signatures.h"
 
 namespace preflight::sources::program {
 namespace {
@@ -17,6 +19,10 @@ namespace {
 using Kind = Val::Kind;
 
 constexpr std::size_t kPullSteps = 6;  // to ask an iterator for its next item
+
+std::int64_t characters(std::string_view text) {
+  return std::ranges::count_if(text, [](char c) { return !is_inside_character(c); });
+}
 
 bool any_many(const std::vector<Val>& items) { return std::any_of(items.begin(), items.end(), is_many); }
 
@@ -29,7 +35,7 @@ Val Follower::range(const Arguments& a) {
     if (!a.values[i].whole()) return unclear(a.at, a.end);
     n[a.values.size() == 1 ? 1 : i] = a.values[i].integer;
   }
-  if (n[2] == 0) throw Thrown{instance("ValueError"), a.at};
+  if (n[2] == 0) refuse("ValueError", a.at);
   std::vector<Val> out;
   for (std::int64_t i = n[0]; n[2] > 0 ? i < n[1] : i > n[1]; i += n[2]) {
     if (std::ssize(out) >= limits::kRangeItems || std::abs(i) > (std::int64_t{1} << 60)) return unclear(a.at, a.end);
@@ -66,6 +72,7 @@ std::optional<Val> Follower::conversion(const std::string& name, Arguments& a) {
   if (name == "str") return str(v, a.at);
   if (v.is(Kind::kUnknown) || (v.is(Kind::kText) && !v.known_text())) {
     ++doubts_;
+    if (name != "bool") may_be_none(v, "TypeError", a.at);
     return name == "bool" || v.is(Kind::kText) ? unclear(a.at, a.end) : v;
   }
   if (name == "repr") {
@@ -84,15 +91,14 @@ std::optional<Val> Follower::conversion(const std::string& name, Arguments& a) {
   if (v.known_text()) {
     if (name == "float") {
       const auto d = python::to_float(v.text->text);
-      if (!d) throw Thrown{instance("ValueError"), a.at};
+      if (!d) refuse("ValueError", a.at);
       return real(*d);
     }
     const auto digits = python::to_integer(v.text->text);
-    if (!digits) throw Thrown{instance("ValueError"), a.at};
+    if (!digits) refuse("ValueError", a.at);
     const auto i = python::to_int(v.text->text);
     return i && std::to_string(*i) == *digits ? whole(*i) : unclear(a.at, a.end);
   }
-  if (v.is(Kind::kNone)) throw Thrown{instance("TypeError"), a.at};
   return unclear(a.at, a.end);
 }
 
@@ -102,7 +108,7 @@ std::optional<Val> Follower::in_base(const Arguments& a) {
   if (a.values.empty() || base == nullptr || !base->whole() || !a.values[0].known_text()) return unclear(a.at, a.end);
   bool refused = false;
   const auto out = whole_in_base(a.values[0].text->text, base->integer, refused);
-  if (refused) throw Thrown{instance("ValueError"), a.at};
+  if (refused) refuse("ValueError", a.at);
   return out ? whole(*out) : unclear(a.at, a.end);
 }
 
@@ -131,6 +137,7 @@ std::optional<Val> Follower::builtin_number(const std::string& name, const Argum
                    Kind::kTuple);
   }
   if (name == "pow" && a.values.size() == 2 && a.keys.empty()) return binary("**", v, a.values[1], a.at, a.end);
+  if (name == "ord" && alone && v.known_text() && characters(v.text->text) != 1) refuse("TypeError", a.at);
   if (name == "ord" && alone && v.known_text() && v.text->text.size() == 1) {
     const auto letter = static_cast<unsigned char>(v.text->text[0]);
     return letter < 0x80 ? std::optional(whole(letter)) : std::nullopt;
@@ -234,7 +241,6 @@ NextItems Follower::each_of(std::vector<Val> items) {
 // iter(v). A list is gone through as it is by then.
 Val Follower::iterator_over(const Val& v, std::size_t at) {
   if (is_iterator(v)) return v;
-  if (v.whole() || v.is(Kind::kFloat) || v.is(Kind::kNone)) refuse("TypeError", at);
   if (const auto own = own_iterator(v, at)) return iterator_over(*own, at);
   if (v.is(Kind::kList) && !is_view(v)) {
     if (names_server(v)) used_.insert(v.object);
@@ -274,7 +280,7 @@ Val Follower::iterator_over(const Val& v, std::size_t at) {
 Val Follower::next_of(Arguments& a) {
   const auto item = pull(a.values[0].object);
   if (!item && a.values.size() > 1) return a.values[1];
-  if (!item) throw Thrown{instance("StopIteration"), a.at};
+  if (!item) refuse("StopIteration", a.at);
   if (!is_many(*item)) return *item;
   ++doubts_;
   return unclear(a.at, a.end);
@@ -310,7 +316,7 @@ Val Follower::zipped(const Arguments& a) {
       if (!item && refuses == std::optional(false)) return false;
       const auto is_longer = [&](const Val& v) { return v.object != one.object && bring(v.object); };
       if (!item && row.empty() && std::ranges::none_of(all, is_longer)) return false;
-      if (!item && refuses == std::optional(true)) throw Thrown{instance("ValueError"), begin};
+      if (!item && refuses == std::optional(true)) refuse("ValueError", begin);
       if (!item || is_many(*item)) {
         give_lost(self, begin, end);
         return false;
@@ -423,12 +429,9 @@ std::optional<Val> Follower::builtin_of_items(const std::string& name, Arguments
   }
   if (name == "len" && a.values[0].known_text()) {
     spend_bytes(a.values[0].text->text.size());
-    std::int64_t n = 0;
-    for (const char c : a.values[0].text->text) n += is_inside_character(c) ? 0 : 1;
-    return whole(n);
+    return whole(characters(a.values[0].text->text));
   }
-  if (name == "len" && (a.values[0].whole() || a.values[0].is(Kind::kNone))) refuse("TypeError", a.at);
-  if (name == "len" && is_iterator(a.values[0])) throw Thrown{instance("TypeError"), a.at};
+  if (name == "len" && is_iterator(a.values[0])) refuse("TypeError", a.at);
   const bool set_size = name == "len" && a.values[0].is(Kind::kSet);
   auto items = several || set_size ? std::optional(set_size ? a.values[0].object->now.items : a.values)
                                    : items_of(a.values[first], a.at);
@@ -463,6 +466,7 @@ std::optional<Val> Follower::builtin_of_items(const std::string& name, Arguments
     keyed.emplace_back(std::move(k), item);
   }
   for (std::size_t i = 0; i + 1 < keyed.size(); ++i) {
+    (void)compare("<", keyed[i].first, keyed[i + 1].first);  // which ends the program where they have no order
     if (!less(keyed[i].first, keyed[i + 1].first)) return name == "sorted" ? many() : unclear(a.at, a.end);
   }
   if (keyed.empty()) {
@@ -541,6 +545,10 @@ std::optional<Val> Follower::type_question(const std::string& name, Arguments& a
       const bool closed = !open && v.object->now.open.empty() && (v.object->of != nullptr || is_namespace(*v.object));
       if (closed && a.values.size() > 2) return a.values[2];
     }
+    const bool lacks = lacks_attribute(v, attribute_name);
+    if (lacks && name == "hasattr") return boolean(false);
+    if (lacks && a.values.size() > 2) return a.values[2];
+    if (lacks) refuse("AttributeError", a.at);
     if (v.is(Kind::kNative) && name == "getattr" && a.call != nullptr) return attribute(v, attribute_name, *a.call);
     ++doubts_;
     return unclear(a.at, a.end);
@@ -549,9 +557,14 @@ std::optional<Val> Follower::type_question(const std::string& name, Arguments& a
 }
 
 std::optional<Val> Follower::builtin(const std::string& name, Arguments& a) {
-  if (name == "print") return none();
+  if (name == "print") {
+    constexpr auto kThose = std::to_array<std::string_view>({"sep", "end", "file", "flush"});
+    const auto is_read = [&](const auto& key) { return std::ranges::find(kThose, key.first) != kThose.end(); };
+    if (!std::ranges::all_of(a.keys, is_read)) refuse("TypeError", a.at);
+    return none();
+  }
   if (name == "id" || name == "hash" || name == "dir") return unclear(a.at, a.end);
-  if (name == "exit" || name == "quit") throw Thrown{instance("SystemExit"), a.at};
+  if (name == "exit" || name == "quit") refuse("SystemExit", a.at);
   if (name == "range") return range(a);
   if (auto out = conversion(name, a)) return out;
   if (auto out = builtin_of_items(name, a)) return out;
@@ -574,6 +587,10 @@ std::optional<Val> Follower::builtin(const std::string& name, Arguments& a) {
   if (auto out = builtin_number(name, a)) return out;
   if (name == "format" && a.values.size() == 2 && a.values[1].known_text())
     return formatted(a.values[0], a.values[1].text->text, a.at);
+  constexpr std::int64_t kCharacters = 0x110000;
+  const bool no_character = name == "chr" && a.values.size() == 1 && a.values[0].whole() &&
+                            (a.values[0].integer < 0 || a.values[0].integer >= kCharacters);
+  if (no_character) refuse("ValueError", a.at);
   if (name == "chr" && a.values.size() == 1 && a.values[0].whole() && a.values[0].integer > 0 &&
       a.values[0].integer < 128)
     return text(std::string(1, static_cast<char>(a.values[0].integer)), a.at);
@@ -610,6 +627,11 @@ std::optional<Val> Follower::method_of_type(const std::string& name, Arguments& 
   return of_list ? list_method(name.substr(5), self, a) : dict_method(name.substr(5), self, a);
 }
 
+// Of str.lower(x), which is handed what the method belongs to.
+static bool is_type(std::string_view name) {
+  return name == "str" || name == "list" || name == "dict" || name == "set";
+}
+
 Val Follower::call_native(const std::string& name, const Object& callee, Arguments& a) {
   const auto unclear = [&] {
     Val unclear_callee;
@@ -618,6 +640,9 @@ Val Follower::call_native(const std::string& name, const Object& callee, Argumen
     unclear_callee.object->name = name;
     return call_unknown(unclear_callee, a);
   };
+  const bool of_type =
+      callee.bound.empty() && name.find('.') != std::string::npos && is_type(name.substr(0, name.find('.')));
+  if (!of_type && misfits(name, a)) refuse("TypeError", a.at);
   if (auto out = with_keywords_unread(name, a)) {
     if (!callee.bound.empty()) handed_over(callee.bound[0], name, a.at);
     return *out;

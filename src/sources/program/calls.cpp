@@ -75,8 +75,7 @@ Val Follower::call_command(const Val& callee, bool plain, Arguments& a) {
     others.more = {unknown("the words that it is handed are not followed", a.at, true)};
     out = call_function(callee.object, others);
   }
-  if (stands_alone == nullptr || truth(*stands_alone) == std::optional(true))
-    throw Thrown{instance("SystemExit"), a.at};
+  if (stands_alone == nullptr || truth(*stands_alone) == std::optional(true)) refuse("SystemExit", a.at);
   return out;
 }
 
@@ -161,14 +160,14 @@ void Follower::bind_parameters(const std::vector<Parameter>& parameters, Argumen
     } else if (any_open || !function->altered.empty()) {  // or given by what its decorator made of it
       into = given(one);
     } else {
-      throw Thrown{instance("TypeError"), a.at};
+      refuse("TypeError", a.at);
     }
   }
   const bool rest = std::any_of(parameters.begin(), parameters.end(), [](const Parameter& p) { return p.stars == 1; });
-  if (!rest && next < known) throw Thrown{instance("TypeError"), a.at};
+  if (!rest && next < known) refuse("TypeError", a.at);
   const bool any = std::any_of(parameters.begin(), parameters.end(), [](const Parameter& p) { return p.stars == 2; });
   const bool unexpected = std::ranges::any_of(a.keys, [&](const auto& key) { return !named.contains(key.first); });
-  if (!any && unexpected && function->altered.empty()) throw Thrown{instance("TypeError"), a.at};
+  if (!any && unexpected && function->altered.empty()) refuse("TypeError", a.at);
 }
 
 Follower::Frame Follower::turn_to_frame(Frame frame) {
@@ -212,7 +211,7 @@ Val Follower::body_value(Object* function, Object* locals, const YieldTo* yield_
     if (left.way == Way::kRaise) raised.push_back(std::move(left));
   }
   if (!flow.on) {
-    if (raised.empty()) throw Thrown{instance("SystemExit"), ended_at_};
+    if (raised.empty()) refuse("SystemExit", ended_at_);
     turn_to(raised.back().state);
     drop(raised.back().state);
     const Thrown last{raised.back().value, raised.back().at};
@@ -438,6 +437,10 @@ Val Follower::instantiate(Object* type, Arguments& a) {
       self.object->now.names = {{"value", member}, {"name", text(name, a.at)}};
       return self;
     }
+    const auto differs = [&](const auto& member) { return equal(member.second, a.values[0]) == std::optional(false); };
+    const bool all = type->statement != nullptr && type->now.open.empty() && !type->now.names.contains("_missing_") &&
+                     std::ranges::all_of(type->now.names, differs);
+    if (all) refuse("ValueError", a.at);
     return unknown("a value of this Enum is not known here", a.at);
   }
   const Val* init = class_member(type, "__init__", open);
@@ -460,6 +463,9 @@ Val Follower::instantiate(Object* type, Arguments& a) {
     self.object->now.open = type->now.open.empty() ? why : type->now.open;
   }
   if (!fields) {
+    const bool given = !a.values.empty() || !a.keys.empty();
+    if (given && is_closed(type) && class_member(type, "__new__", open) == nullptr && init == nullptr)
+      refuse("TypeError", a.at);
     for (const Val& v : a.values) handed_over(v, type->name, a.at);
     for (const auto& [key, v] : a.keys) handed_over(v, type->name, a.at);
     return self;
@@ -490,9 +496,15 @@ Val Follower::instantiate(Object* type, Arguments& a) {
       v = a.values[next++];
     else if (!a.more.empty() || next < a.values.size())
       v = unknown(name + " is given where the program runs", a.at);
-    if (v.is(Kind::kGone)) throw Thrown{instance("TypeError"), a.at};
+    if (v.is(Kind::kGone)) refuse("TypeError", a.at);
     self.object->now.names[name] = v;
   }
+  const auto is_field = [&](const auto& key) {
+    return std::ranges::find(all, key.first, &Keywords::value_type::first) != all.end();
+  };
+  const bool more = next < a.values.size() || !std::ranges::all_of(a.keys, is_field);
+  if (more && type->way == "dataclass" && is_closed(type) && std::ranges::none_of(a.values, is_many))
+    refuse("TypeError", a.at);
   if (const Val* after = class_member(type, "__post_init__", open); after != nullptr && after->is(Kind::kFunction)) {
     Arguments inner;
     inner.at = a.at;
@@ -748,8 +760,9 @@ bool Follower::take_dotenv(const Arguments& a) {
   return true;
 }
 
-// The items of what can be gone through; none where they are not known.
+// The items of what can be gone through; none where they are not known. What has none ends the program.
 std::optional<std::vector<Val>> Follower::items_of(const Val& v, std::size_t at) {
+  if (has_no_items(v)) refuse("TypeError", at);
   if (const auto own = own_iterator(v, at))
     return own->sequence() || own->is(Kind::kDict) ? items_of(*own, at) : std::nullopt;
   if (v.sequence()) {

@@ -308,6 +308,7 @@ Follower::Flow Follower::with_managers(const Stmt& one, std::size_t from) {
   const Deeper deeper(*this);
   if (from == one.values.size()) return run(one.body);
   const Val manager = value(*one.values[from]);
+  if (is_plain(manager)) refuse("TypeError", one.values[from]->begin);
   if (is_context(manager)) return within_context(manager, one, from);
   if (manager.is(Val::Kind::kInstance) && manager.object->name == "contextlib.suppress")
     return within_suppress(manager, one, from);
@@ -346,7 +347,7 @@ Follower::Flow Follower::within_context(const Val& context, const Stmt& one, std
     if (last) flow.left.pop_back();
     std::move(flow.left.begin(), flow.left.end(), std::back_inserter(out.left));
     if (flow.on) return;
-    if (!last || last->state == nullptr) throw Thrown{instance("SystemExit"), ended_at_};
+    if (!last || last->state == nullptr) refuse("SystemExit", ended_at_);
     turn_to(last->state);
     drop(last->state);
     if (last->way == Way::kRaise) throw Thrown{last->value, last->at};

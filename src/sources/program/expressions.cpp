@@ -7,6 +7,7 @@
 
 #include "src/python/text.h"
 #include "src/sources/assigned_values.h"
+#include "src/sources/program/attributes.h"
 #include "src/sources/program/follower.h"
 
 namespace preflight::sources::program {
@@ -483,7 +484,10 @@ Val Follower::display(const Expr& e) {
 }
 
 // Whole numbers and texts, of which there may be many, are known by what they are; others are compared with each.
-std::vector<Val> Follower::distinct(std::vector<Val> items) const {
+std::vector<Val> Follower::distinct(std::vector<Val> items) {
+  for (const Val& item : items) {
+    if (item.is(Val::Kind::kList) || item.is(Val::Kind::kDict)) refuse("TypeError", item.begin);
+  }
   std::vector<Val> out;
   std::vector<Val> others;
   std::set<std::int64_t> numbers;
@@ -586,6 +590,14 @@ static bool is_worker(const Object* type) {
     return base->name == "threading.Thread" || base->name == "multiprocessing.Process" ||
            base->name == "multiprocessing.context.Process";
   });
+}
+
+// A class of which all is known: what it has not is not there.
+bool Follower::is_closed(const Object* type) const {
+  return type->statement != nullptr && type->altered.empty() && type->now.open.empty() &&
+         std::ranges::all_of(type->bases, [&](const Object* base) {
+           return base->statement == nullptr ? base->name == "object" : is_closed(base);
+         });
 }
 
 // nullptr where no class that is known has it; `unclear` where one that is not may.
@@ -699,6 +711,7 @@ std::optional<Val> Follower::handed_to_ray(const Val& base, std::string_view nam
 }
 
 Val Follower::attribute(const Val& base, const std::string& name, const Expr& e) {
+  if (lacks_attribute(base, name)) refuse("AttributeError", e.begin);
   switch (base.kind) {
     case Val::Kind::kInstance:
       return instance_attribute(base, name, e);
@@ -707,6 +720,9 @@ Val Follower::attribute(const Val& base, const std::string& name, const Expr& e)
       bool open = false;
       const Val* member = class_member(base.object, name, open);
       if (auto rays = member == nullptr ? handed_to_ray(base, name) : std::nullopt) return *rays;
+      const bool closed =
+          is_closed(base.object) || (!open && !name.starts_with('_') && members_of(base.object, e.begin));
+      if (member == nullptr && closed && !name.starts_with("__") && name != "mro") refuse("AttributeError", e.begin);
       if (member == nullptr) return name == "__dict__" ? names_of(base) : unclear(e);
       if (open && !member->is(Val::Kind::kFunction))
         return lost_attribute(fmt::format("{} may be set by what is not known here", name), name, e);
@@ -756,13 +772,24 @@ Val Follower::attribute(const Val& base, const std::string& name, const Expr& e)
       return unclear(e);
     default:
       ++doubts_;
+      if (!name.starts_with("__")) may_be_none(base, "AttributeError", e.begin);
       return unclear(e);
   }
 }
 
 // --- subscripts ---
 
+// What has no items of its own, and keys of another type than it takes.
+void Follower::refuse_index(const Val& base, const Val& index, std::size_t at) {
+  using Kind = Val::Kind;
+  const bool counts = base.is(Kind::kList) || base.is(Kind::kTuple) || base.is(Kind::kText);
+  const bool none_at_all = has_no_items(base) || base.is(Kind::kSet) || is_iterator(base) || is_view(base);
+  const bool no_key = base.is(Kind::kDict) && (index.is(Kind::kList) || index.is(Kind::kDict));
+  if (none_at_all || no_key || (counts && is_plain(index) && !index.whole())) refuse("TypeError", at);
+}
+
 Val Follower::item_at(const Val& base, const Val& index, const Expr& e) {
+  refuse_index(base, index, e.begin);
   if (base.is(Val::Kind::kDict)) return dict_item(base, index, e.begin);
   if (auto own = own_method(base, "__getitem__", {index}, e.begin)) return *std::move(own);
   if (is_named_tuple(base)) {
@@ -776,7 +803,7 @@ Val Follower::item_at(const Val& base, const Val& index, const Expr& e) {
     const bool plain = base.known_text() && std::all_of(base.text->text.begin(), base.text->text.end(),
                                                         [](char c) { return static_cast<unsigned char>(c) < 0x80; });
     if (!plain || !index.whole()) return unclear(e);
-    if (i < 0 || i >= size) throw Thrown{instance("IndexError"), e.begin};
+    if (i < 0 || i >= size) refuse("IndexError", e.begin);
     return text(sources::slice(*base.text, static_cast<std::size_t>(i), static_cast<std::size_t>(i) + 1));
   }
   if (!base.is(Val::Kind::kList) && !base.is(Val::Kind::kTuple)) {
@@ -797,10 +824,12 @@ Val Follower::item_at(const Val& base, const Val& index, const Expr& e) {
     const auto last = items.rend() - std::find_if(items.rbegin(), items.rend(), is_many) - 1;
     const bool fits = i >= 0 && i < size && (index.integer < 0 ? i > last : i < first);
     if (fits) return items[static_cast<std::size_t>(i)];
+    const auto own = globals_->now.names.find(".sys.argv");
+    if (own != globals_->now.names.end() && own->second.object == base.object) may_raise("IndexError", e.begin);
     ++doubts_;
     return unclear(e);
   }
-  if (i < 0 || i >= size) throw Thrown{instance("IndexError"), e.begin};
+  if (i < 0 || i >= size) refuse("IndexError", e.begin);
   return items[static_cast<std::size_t>(i)];
 }
 
@@ -815,6 +844,7 @@ Val Follower::subscript(const Expr& e) {
       bool open = false;
       const Val* member = class_member(base.object, index.text->text, open);
       if (member != nullptr) return attribute(base, index.text->text, e);
+      if (members_of(base.object, e.begin)) refuse("KeyError", e.begin);
     }
     return unclear(e);
   }
@@ -826,17 +856,21 @@ Val Follower::slice(const Val& base, const Expr& e) {
   for (std::size_t i = 0; i < 3; ++i) {
     if (e.kids[i] == nullptr) continue;
     const Val v = value(*e.kids[i]);
-    if (!v.whole() && !v.is(Val::Kind::kNone)) return unclear(e);
+    if (!v.whole() && !v.is(Val::Kind::kNone)) {
+      if (is_plain(v) && is_plain(base) && !base.is(Val::Kind::kDict)) refuse("TypeError", e.begin);
+      return unclear(e);
+    }
     if (v.whole()) bounds[i] = v.integer;
   }
   const bool list = base.is(Val::Kind::kList) || base.is(Val::Kind::kTuple);
+  if (has_no_items(base) || base.is(Val::Kind::kSet)) refuse("TypeError", e.begin);
   if (base.is(Val::Kind::kText)) spend_bytes(base.text->text.size());
   const bool plain = base.known_text() && std::all_of(base.text->text.begin(), base.text->text.end(),
                                                       [](char c) { return static_cast<unsigned char>(c) < 0x80; });
   if (!list && !plain) return unclear(e);
   const auto size = static_cast<std::int64_t>(list ? base.object->now.items.size() : base.text->text.size());
   const std::int64_t step = bounds[2].value_or(1);
-  if (step == 0) return unclear(e);
+  if (step == 0) refuse("ValueError", e.begin);
   const auto place = [&](std::int64_t i, std::int64_t least, std::int64_t most) {
     return std::clamp(i < 0 ? i + size : i, least, most);
   };
@@ -888,7 +922,7 @@ Val Follower::environment_variable(const Val& dict, const std::string& name, con
     if (!key.known_text() || key.text->text != name) continue;
     if (!v.is(Val::Kind::kGone)) return v;
     if (fallback != nullptr) return *fallback;
-    throw Thrown{instance("KeyError"), at};
+    refuse("KeyError", at);
   }
   if (const auto given = source_.given.find(name); given != source_.given.end()) return text(given->second, at);
   const std::string open = dict.object->now.open == kNoOrder ? std::string() : dict.object->now.open;
@@ -919,6 +953,12 @@ bool Follower::is_unset(const Val& v) {
   return true;
 }
 
+// A variable that nothing sets, where None ends the program.
+void Follower::may_be_none(const Val& v, const char* raises, std::size_t at) {
+  const bool maybe = nothing_given_ && v.is(Val::Kind::kUnknown) && v.mystery->maybe_none;
+  if (maybe && !set_where_it_runs(v.mystery->name)) may_raise(raises, at);
+}
+
 Val Follower::dict_item(const Val& base, const Val& key, std::size_t at) {
   if (!key.known_text() && !key.whole() && !key.is(Val::Kind::kTuple)) {
     ++doubts_;
@@ -936,7 +976,7 @@ Val Follower::dict_item(const Val& base, const Val& key, std::size_t at) {
     set_entry(base.object, key, made, at);
     return made;
   }
-  if (base.object->now.open.empty() && base.object->bases.empty()) throw Thrown{instance("KeyError"), at};
+  if (base.object->now.open.empty() && base.object->bases.empty()) refuse("KeyError", at);
   ++doubts_;
   return given_or(unknown(base.object->now.open, at), key.known_text() ? key.text->text : "");
 }
@@ -969,6 +1009,8 @@ Arguments Follower::arguments_of(const Expr& e) {
     } else if (v.is(Val::Kind::kDict) && v.object->now.open.empty() && !v.object->now.inherits) {
       spend(2 * v.object->now.pairs.size());
       for (const auto& [key, entry] : v.object->now.pairs) {
+        if (is_plain(key) && !key.is(Val::Kind::kText)) refuse("TypeError", one.value->begin);
+        if (key.known_text() && out.key(key.text->text) != nullptr) refuse("TypeError", one.value->begin);
         if (key.known_text() && !entry.is(Val::Kind::kGone)) out.keys.emplace_back(key.text->text, entry);
       }
     } else {
@@ -1027,7 +1069,7 @@ Val Follower::either(const std::function<Val()>& a, const std::function<Val()>& 
   if (!first || !second) {
     if (first) turn_to(other);
     drop(other);
-    if (!first && !second) throw Thrown{instance("SystemExit"), at};
+    if (!first && !second) refuse("SystemExit", at);
     return first ? *first : *second;
   }
   const std::string why = fmt::format("depends on a branch at line {}", line(at));

@@ -191,7 +191,10 @@ std::optional<Val> Follower::loaded(const std::string& name, Arguments& a) {
   std::optional<std::string> all;
   if (plain && file && call->file) all = file_text(from.object->bound[0], a.at);
   if (plain && from.known_text() && call->text) all = from.text->text;
-  return all ? parsed(*all, language, a.at) : std::nullopt;
+  if (!all) return std::nullopt;
+  auto out = parsed(*all, language, a.at);
+  if (!out && language == "json") refuse("json.JSONDecodeError", a.at);
+  return out;
 }
 
 // open(PATH, MODE), Path.open(MODE)
@@ -203,7 +206,21 @@ Val Follower::opened(const Val& path, const Val* mode) {
   if (writes) note_written(path);
   if (writes && path_text(path) == nullptr) written_files_.insert(std::string(1, kHole));
   if (!writes) out.object->bound = {path};
+  if (!writes) may_not_be_there(path, path.begin);
   return out;
+}
+
+// A file of a known name that is read, and that is not there for all that is seen here.
+void Follower::may_not_be_there(const Val& path, std::size_t at) {
+  const ShellText* name = path_text(path);
+  if (name == nullptr || !name->unknowns.empty() || name->text.starts_with("/proc/") || name->text.starts_with("/dev/"))
+    return;
+  const bool asks = source_.text.find("exists") != std::string_view::npos ||
+                    source_.text.find("isfile") != std::string_view::npos ||
+                    source_.text.find("is_file") != std::string_view::npos;
+  const bool written = written_files_.contains(name_of(name->text)) || written_files_.contains(std::string(1, kHole));
+  spend_bytes(3 * source_.text.size());
+  if (!asks && !written && !file_text(path, at)) may_raise("FileNotFoundError", at);
 }
 
 // A question about a file that is there; of one that is not, nothing is known.
@@ -232,6 +249,7 @@ std::optional<Val> Follower::file_method(const std::string& name, const Val& sel
   if (name == "pathlib.Path.is_file") return is_there(self, "file", a.at);
   const bool whole_file = name == "file.read" && a.values.empty() && !self.object->bound.empty();
   if (!whole_file && name != "pathlib.Path.read_text") return std::nullopt;
+  if (!whole_file) may_not_be_there(self, a.at);
   const auto all = file_text(whole_file ? self.object->bound[0] : self, a.at);
   return all && all->find('\r') == std::string::npos ? std::optional(text(*all, a.at)) : std::nullopt;
 }

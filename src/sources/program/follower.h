@@ -168,16 +168,19 @@ class Follower {
   std::optional<Val> handed_to_ray(const Val& base, std::string_view name);
   Val instance_attribute(const Val& base, const std::string& name, const Expr& e);
   Val lost_attribute(const std::string& why, const std::string& name, const Expr& e);
+  [[nodiscard]] bool is_closed(const Object* type) const;
   [[nodiscard]] static bool is_plain_base(const Object* type);
   const Val* class_member(const Object* type, const std::string& name, bool& unclear, int depth = 0) const;
   Val bound_member(const Val& member, const Val& self, Object* type, const Expr& e);
   Val subscript(const Expr& e);
+  void refuse_index(const Val& base, const Val& index, std::size_t at);
   Val item_at(const Val& base, const Val& index, const Expr& e);
   Val slice(const Val& base, const Expr& e);
   Val dict_item(const Val& base, const Val& key, std::size_t at);
   // Nothing sets it: its default stands in.
   const Val& take_default(const std::string& name, const Val& value, std::size_t at);
   bool is_unset(const Val& v);
+  void may_be_none(const Val& v, const char* raises, std::size_t at);
   bool take_dotenv(const Arguments& a);
   Val environment_variable(const Val& dict, const std::string& name, const Val* fallback, std::size_t at);
   Val call(const Expr& e);
@@ -217,6 +220,7 @@ class Follower {
   std::optional<bool> truth(const Val& v);
   Val str(const Val& v, std::size_t at);
   std::optional<std::string> repr(const Val& v, int depth = 0) const;
+  void refuse_format(const Val& v, std::string_view spec, std::size_t at);
   Val formatted(const Val& v, const std::string& spec, std::size_t at);
   std::optional<Val> own_format(const Val& v, const std::string& spec, std::size_t at);
   Val text(std::string s, std::size_t at) const;
@@ -296,7 +300,7 @@ class Follower {
   Val chained(const Val& parts, std::size_t at);
   std::optional<std::vector<Val>> members_of(Object* type, std::size_t at);
   Val next_of(Arguments& a);
-  std::vector<Val> distinct(std::vector<Val> items) const;  // as a set has them
+  std::vector<Val> distinct(std::vector<Val> items);  // as a set has them
   Val native(const std::string& name);
   Val method(const std::string& name, const Val& self);
   Val instance(const std::string& name);
@@ -314,6 +318,7 @@ class Follower {
   Val text_method(const std::string& name, const Val& self, Arguments& a);
   std::optional<Val> text_pieces(const std::string& name, const Val& self, Arguments& a);
   std::optional<Val> text_changed(const std::string& name, const Val& self, Arguments& a);
+  Val padded(const std::string& name, const std::string& s, const Arguments& a);
   std::optional<Val> text_asked(const std::string& name, const Val& self, Arguments& a);
   Val joined(const Val& self, Arguments& a);
   Val format_call(const ShellText& format, Arguments& a);
@@ -333,6 +338,7 @@ class Follower {
   std::optional<Val> paths(const std::string& name, Arguments& a);
   Val path_of(ShellText text);
   Val in_place_of(const Val& before, const std::string& made, std::size_t at);
+  std::optional<Val> relative_path(const Val& path, const Arguments& a);
   std::optional<Val> path_method(const std::string& name, const Val& self, Arguments& a);
   std::optional<Val> json(const std::string& name, Arguments& a);
   struct JsonStyle {
@@ -432,6 +438,7 @@ class Follower {
   std::optional<Val> parsed(const std::string& text, std::string_view language, std::size_t at);
   std::optional<Val> loaded(const std::string& name, Arguments& a);
   Val opened(const Val& path, const Val* mode);
+  void may_not_be_there(const Val& path, std::size_t at);
   std::optional<Val> is_there(const Val& path, std::string_view kind, std::size_t at);
   std::optional<Val> file_call(const std::string& name, Arguments& a);
   std::optional<Val> file_method(const std::string& name, const Val& self, Arguments& a);

@@ -13,6 +13,7 @@ struct ReadKeywords {
   std::string_view keywords;
 };
 constexpr auto kRead = std::to_array<ReadKeywords>({{"enumerate", "start"},
+                                                    {"int", "base"},
                                                     {"zip", "strict"},
                                                     {"sorted", "key reverse"},
                                                     {"min", "key default"},
@@ -28,8 +29,7 @@ constexpr auto kRead = std::to_array<ReadKeywords>({{"enumerate", "start"},
                                                     {"os.path.realpath", "strict"},
                                                     {"pathlib.Path.resolve", "strict"}});
 // Calls of which none is read.
-constexpr auto kReadNone = std::to_array<std::string_view>({"int",
-                                                            "float",
+constexpr auto kReadNone = std::to_array<std::string_view>({"float",
                                                             "bool",
                                                             "str",
                                                             "repr",
@@ -193,7 +193,7 @@ Val Follower::split_as_shell(const Arguments& a) {
     return list_of({unknown(shown(a.at, a.end) + " is computed where the program runs", a.at, true)});
   spend_text(all->text->text.size());
   const auto words = ShellSplitter(*all->text, *with_comments, *as_posix).run();
-  if (!words) throw Thrown{instance("ValueError"), a.at};
+  if (!words) refuse("ValueError", a.at);
   std::vector<Val> out;
   for (const ShellWord& word : *words) {
     Val v = text(static_cast<const ShellText&>(word));

@@ -137,6 +137,19 @@ std::optional<Val> Follower::paths(const std::string& name, Arguments& a) {
   return std::nullopt;
 }
 
+// PATH.relative_to(OTHER): what stands behind it; of another folder it raises.
+std::optional<Val> Follower::relative_path(const Val& path, const Arguments& a) {
+  const Val other = a.values[0].is(Kind::kText) ? path_of(*a.values[0].text) : a.values[0];
+  const ShellText* from = path_text(other);
+  if (from == nullptr || !from->unknowns.empty() || is_own(path) || is_own(*other.object->bound.data()))
+    return std::nullopt;
+  const std::string& s = path.text->text;
+  const std::string front = from->text == "." || from->text == "/" ? (from->text == "/" ? "/" : "") : from->text + "/";
+  if (s == from->text) return path_of(ShellText{".", {a.at}, {}});
+  if (!s.starts_with(front) || (front.empty() && s.starts_with('/'))) refuse("ValueError", a.at);
+  return path_of(sources::slice(*path.text, front.size(), s.size()));
+}
+
 std::optional<Val> Follower::path_method(const std::string& name, const Val& self, Arguments& a) {
   if (self.object->bound.empty()) return std::nullopt;
   const Val path = self.object->bound[0];
@@ -176,6 +189,17 @@ std::optional<Val> Follower::path_method(const std::string& name, const Val& sel
     if (!fits) return std::nullopt;
     const std::string made = name == "with_suffix" ? stem + given : name == "with_name" ? given : given + suffix;
     return path_of(*in_place_of(path, s.substr(0, s.size() - last.size()) + made, a.at).text);
+  }
+  if (name == "relative_to" && a.values.size() == 1 && a.keys.empty()) return relative_path(path, a);
+  if (name == ".parts") {
+    std::vector<Val> parts;
+    if (s.starts_with('/')) parts.push_back(text("/", a.at));
+    for (std::size_t from = s.find_first_not_of('/'); from < s.size() && s != ".";) {
+      const std::size_t end = std::min(s.find('/', from), s.size());
+      parts.push_back(text(sources::slice(*path.text, from, end)));
+      from = end + 1;
+    }
+    return s.starts_with("//") ? std::nullopt : std::optional(list_of(std::move(parts), Kind::kTuple));
   }
   if (name == "is_absolute" && a.values.empty()) return boolean(s.starts_with('/'));
   const std::string parent = slash == std::string::npos ? "." : slash == 0 ? "/" : s.substr(0, slash);
@@ -281,7 +305,7 @@ std::optional<Follower::JsonStyle> Follower::json_style(const Arguments& a) {
   JsonStyle out;
   for (const auto& [key, v] : a.keys) {
     const auto test = truth(v);
-    if (key == "separators") {
+    if (key == "separators" && !v.is(Kind::kNone)) {
       const auto items = items_of(v, a.at);
       const bool two = items && items->size() == 2 && (*items)[0].known_text() && (*items)[1].known_text();
       const std::string both = two ? (*items)[0].text->text + (*items)[1].text->text : std::string();
@@ -293,11 +317,12 @@ std::optional<Follower::JsonStyle> Follower::json_style(const Arguments& a) {
       out.sorted = *test;
     } else if (key == "ensure_ascii" && test) {
       out.any_letter = !*test;
-    } else if (key != "default") {  // which is asked about what is no JSON alone
+    } else if (key != "default" && key != "separators") {  // which is asked about what is no JSON alone
       return std::nullopt;
     }
   }
-  if (out.indent >= 0 && a.key("separators") != nullptr) return std::nullopt;
+  const Val* separators = a.key("separators");
+  if (out.indent >= 0 && separators != nullptr && !separators->is(Kind::kNone)) return std::nullopt;
   return out;
 }
 
@@ -441,8 +466,10 @@ std::optional<Val> Follower::pool_call(const std::string& name, Arguments& a) {
   }
   constexpr auto kMaps = std::to_array<std::string_view>(
       {"pool.map", "pool.imap", "pool.imap_unordered", "pool.map_async", "pool.starmap", "pool.starmap_async"});
-  if (std::ranges::find(kMaps, name) != kMaps.end() && a.values.size() >= 2)
-    return map_of_pool(name.find("starmap") != std::string::npos, a);
+  if (std::ranges::find(kMaps, name) != kMaps.end() && a.values.size() >= 2) {
+    auto out = map_of_pool(name.find("starmap") != std::string::npos, a);
+    return out && name.ends_with("_async") ? instance("future") : std::move(out);
+  }
   const bool hands_on = std::ranges::any_of(a.values, [](const Val& v) { return v.is(Kind::kFunction); });
   const bool of_pool = name.starts_with("pool.") || name.starts_with("future.");
   return of_pool && !hands_on ? std::optional(unclear(a.at, a.end)) : std::nullopt;
@@ -839,6 +866,7 @@ std::optional<Val> Follower::rounded(const std::string& name, const Arguments& a
   if (what == "ceil") return whole(static_cast<std::int64_t>(std::ceil(d)));
   if (what == "floor") return whole(static_cast<std::int64_t>(std::floor(d)));
   if (what == "trunc") return whole(static_cast<std::int64_t>(d));
+  if (what == "sqrt" && d < 0) refuse("ValueError", a.at);
   if (what == "sqrt" && d >= 0) return real(std::sqrt(d));
   if (what == "log2" && d > 0 && std::exp2(std::nearbyint(std::log2(d))) == d)
     return real(std::nearbyint(std::log2(d)));
@@ -862,7 +890,8 @@ Val Follower::named_tuple(const Arguments& a) {
     for (const Val& one : *items) names.push_back(one.known_text() ? one.text->text : std::string());
   }
   const Val* defaults = a.key("defaults");
-  const auto last = defaults == nullptr ? std::optional(std::vector<Val>()) : items_of(*defaults, a.at);
+  const auto last =
+      defaults == nullptr || defaults->is(Kind::kNone) ? std::optional(std::vector<Val>()) : items_of(*defaults, a.at);
   const bool known = !names.empty() && std::ranges::find(names, "") == names.end() && last &&
                      last->size() <= names.size() && a.values[0].known_text() &&
                      a.keys.size() == (defaults == nullptr ? 0U : 1U);
@@ -917,7 +946,7 @@ std::optional<Val> Follower::signals(const std::string& name, Arguments& a) {
   constexpr auto kLeft = std::to_array<std::string_view>({"SIGCHLD", "SIGCONT", "SIGURG", "SIGWINCH"});
   if (!lost && handler == globals_->now.names.end()) {
     if (later || std::ranges::find(kLeft, which) != kLeft.end()) return none();
-    throw Thrown{instance("SystemExit"), a.at};
+    refuse("SystemExit", a.at);
   }
   const Val runs = handler == globals_->now.names.end() ? none() : handler->second;
   Arguments inner;
@@ -988,17 +1017,17 @@ std::optional<Val> Follower::template_call(const std::string& name, const Object
     const bool named = end > begin && std::isdigit(static_cast<unsigned char>(from.text[begin])) == 0 &&
                        (!braces || from.text[end] == '}');
     const bool dollars = from.text.compare(dollar, 2, "$$") == 0;
-    if (!named && !dollars && !safe) throw Thrown{instance("ValueError"), a.at};
+    if (!named && !dollars && !safe) refuse("ValueError", a.at);
     at = named ? end + (braces ? 1 : 0) : dollar + (dollars ? 2 : 1);
     const Val* v = named ? entry(all.object, text(from.text.substr(begin, end - begin), a.at)) : nullptr;
-    if (named && v == nullptr && !safe) throw Thrown{instance("KeyError"), a.at};
+    if (named && v == nullptr && !safe) refuse("KeyError", a.at);
     add(out, v != nullptr ? text_or_hole(*v, a.at) : sources::slice(from, dollar, dollars ? dollar + 1 : at));
   }
   return text(std::move(out));
 }
 
 std::optional<Val> Follower::library(const std::string& name, const Object& callee, Arguments& a) {
-  if (name == "sys.exit" || name == "os._exit" || name == "os.abort") throw Thrown{instance("SystemExit"), a.at};
+  if (name == "sys.exit" || name == "os._exit" || name == "os.abort") refuse("SystemExit", a.at);
   if (auto out = signals(name, a)) return out;
   if (auto out = rounded(name, a)) return out;
   if (name == "collections.namedtuple") return named_tuple(a);

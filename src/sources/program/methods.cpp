@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/characters.h"
 #include "src/sources/program/follower.h"
 
 namespace preflight::sources::program {
@@ -26,7 +27,7 @@ Val Follower::joined(const Val& self, Arguments& a) {
   for (std::size_t i = 0; i < items->size(); ++i) {
     if (i > 0) add(out, *self.text);
     const Val item = asked((*items)[i]);
-    if (!item.is(Kind::kText) && !item.is(Kind::kUnknown)) throw Thrown{instance("TypeError"), a.at};
+    if (!item.is(Kind::kText) && !item.is(Kind::kUnknown)) refuse("TypeError", a.at);
     add(out, item.is(Kind::kText) ? *item.text : hole(item, a.at));
   }
   return text(std::move(out));
@@ -84,7 +85,8 @@ std::optional<Val> Follower::text_pieces(const std::string& name, const Val& sel
     }
     return list_of(std::move(out));
   }
-  if (!sign->known_text() || sign->text->text.empty() || !self.known_text()) return unclear(a.at, a.end);
+  if (sign->known_text() && sign->text->text.empty()) refuse("ValueError", a.at);
+  if (!sign->known_text() || !self.known_text()) return unclear(a.at, a.end);
   const std::string& between = sign->text->text;
   std::vector<std::size_t> cuts;
   (void)find(s, between);  // as dear as all of them
@@ -103,6 +105,27 @@ std::optional<Val> Follower::text_pieces(const std::string& name, const Val& sel
   }
   out.push_back(piece(from, s.size()));
   return list_of(std::move(out));
+}
+
+// zfill, ljust, rjust, center: to a width, with a sign.
+Val Follower::padded(const std::string& name, const std::string& s, const Arguments& a) {
+  constexpr std::int64_t kWidest = 1'000;
+  const Val* sign = a.argument(1, "fillchar");
+  const bool plain = std::ranges::all_of(s, [](unsigned char c) { return c < 0x80; });
+  const bool known = !a.values.empty() && a.values[0].whole() && a.values[0].integer <= kWidest && plain;
+  if (!known || (sign != nullptr && !sign->known_text())) return unclear(a.at, a.end);
+  if (sign != nullptr && sign->text->text.size() != 1) {
+    const bool one = std::ranges::count_if(sign->text->text, [](char c) { return !is_inside_character(c); }) == 1;
+    one ? void() : refuse("TypeError", a.at);
+    return unclear(a.at, a.end);
+  }
+  const auto width = static_cast<std::size_t>(std::max<std::int64_t>(a.values[0].integer, 0));
+  const std::size_t more = width - std::min(width, s.size());
+  const char with = sign != nullptr ? sign->text->text[0] : name == "zfill" ? '0' : ' ';
+  const bool is_signed = name == "zfill" && !s.empty() && (s[0] == '-' || s[0] == '+');
+  if (is_signed) return text(s[0] + std::string(more, with) + s.substr(1), a.at);
+  const std::size_t before = name == "ljust" ? 0 : name == "center" ? more / 2 + (more & width & 1) : more;
+  return text(std::string(before, with) + s + std::string(more - before, with), a.at);
 }
 
 // Texts made of one that is known whole.
@@ -157,16 +180,7 @@ std::optional<Val> Follower::text_changed(const std::string& name, const Val& se
     add(out, sources::slice(t, from, s.size()));
     return text(std::move(out));
   }
-  if (name == "zfill" || name == "ljust" || name == "rjust" || name == "center") {
-    if (a.values.empty() || !a.values[0].whole() || a.values[0].integer > 1'000 || name == "center" ||
-        a.values.size() > 1)
-      return unclear(a.at, a.end);
-    const auto width = static_cast<std::size_t>(std::max<std::int64_t>(a.values[0].integer, 0));
-    if (s.size() >= width) return self;
-    if (name == "zfill" && !s.empty() && (s[0] == '-' || s[0] == '+')) return unclear(a.at, a.end);
-    const std::string more(width - s.size(), name == "zfill" ? '0' : ' ');
-    return text(name == "ljust" ? s + more : more + s, a.at);
-  }
+  if (name == "zfill" || name == "ljust" || name == "rjust" || name == "center") return padded(name, s, a);
   if (name == "encode" || name == "decode" || name == "expandtabs" || name == "swapcase") return unclear(a.at, a.end);
   return std::nullopt;
 }
@@ -202,7 +216,7 @@ std::optional<Val> Follower::text_asked(const std::string& name, const Val& self
       return whole(n);
     }
     const auto at = name == "rfind" ? s.rfind(part) : s.find(part);
-    if (at == std::string::npos && name == "index") throw Thrown{instance("ValueError"), a.at};
+    if (at == std::string::npos && name == "index") refuse("ValueError", a.at);
     return whole(at == std::string::npos ? -1 : static_cast<std::int64_t>(at));
   }
   const auto every = [&](auto fits) {
@@ -224,15 +238,21 @@ static bool is_place(std::string_view text) {
   return !text.empty() && text.size() < 4 && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+// Stands for the number of the next field `{}` where fields say their own, which do not go together.
+constexpr std::size_t kByNumber = std::string::npos;
+
 // What a replacement field stands for: `0`, `name`, `cfg.tp`, `args[0]`, `d[key]`; none where it is not known.
 std::optional<Val> Follower::field_value(std::string_view field, std::size_t& next, Arguments& a) {
   const std::size_t front = std::min(field.find_first_of(".["), field.size());
   const std::string name(field.substr(0, front));
   const bool number = is_place(name) || name.empty();
   const Val* v = number ? nullptr : a.key(name);
+  const bool mixes = number && next != 0 && (name.empty() == (next == kByNumber));
+  if (mixes) refuse("ValueError", a.at);
+  if (number && !name.empty()) next = kByNumber;
   const std::size_t place = number ? (name.empty() ? next++ : std::stoul(name)) : a.values.size();
   if (place < a.values.size()) v = &a.values[place];
-  if (v == nullptr && a.more.empty()) throw Thrown{instance(number ? "IndexError" : "KeyError"), a.at};
+  if (v == nullptr && a.more.empty()) refuse(number ? "IndexError" : "KeyError", a.at);
   if (v == nullptr || is_many(*v)) return std::nullopt;
   Val out = *v;
   Expr here{};
@@ -260,7 +280,7 @@ std::optional<ShellText> Follower::format_field(const std::string& field, std::s
   const std::size_t sign = std::min(field.find('!', behind), colon);
   const std::string_view conversion = std::string_view(field).substr(sign, colon - sign);
   const bool plain = conversion.empty() || conversion == "!s" || conversion == "!r" || conversion == "!a";
-  if (!plain) return std::nullopt;
+  if (!plain) refuse("ValueError", a.at);
   auto v = field_value(std::string_view(field).substr(0, sign), next, a);
   if (v && spec.find('{') != std::string::npos) {  // fields of its own, which count on
     const auto inner = format_fields(ShellText{spec}, next, a, false);
@@ -303,7 +323,7 @@ std::optional<ShellText> Follower::format_fields(const ShellText& format, std::s
       ++i;
       continue;
     }
-    if (s[i] == '}') throw Thrown{instance("ValueError"), a.at};
+    if (s[i] == '}') refuse("ValueError", a.at);
     if (s[i] != '{') {
       const std::size_t sign = std::min(s.find_first_of("{}", i + 1), s.size());
       add(out, sources::slice(format, i, sign));
@@ -312,7 +332,7 @@ std::optional<ShellText> Follower::format_fields(const ShellText& format, std::s
     }
     spend(a.keys.size() / 8 + 1);  // among which it is sought
     const auto close = closing_brace(s, i);
-    if (close == std::string::npos) throw Thrown{instance("ValueError"), a.at};
+    if (close == std::string::npos) refuse("ValueError", a.at);
     const std::string inner = s.substr(i + 1, close - i - 1);
     if (!nests && inner.find('{') != std::string::npos) return std::nullopt;
     const auto field = format_field(inner, next, a);
@@ -398,7 +418,7 @@ Val Follower::list_method(const std::string& name, const Val& self, Arguments& a
       n += *fits ? 1 : 0;
       ++i;
     }
-    if (name == "index") throw Thrown{instance("ValueError"), a.at};
+    if (name == "index") refuse("ValueError", a.at);
     return whole(n);
   }
   if (self.is(Kind::kTuple)) return unclear(a.at, a.end);
@@ -452,7 +472,7 @@ Val Follower::list_method(const std::string& name, const Val& self, Arguments& a
     const std::int64_t asked = a.values.empty() ? -1 : a.values[0].integer;
     const std::int64_t i = asked < 0 ? asked + size : asked;
     if (many || (!a.values.empty() && !a.values[0].whole())) return lose();
-    if (i < 0 || i >= size) throw Thrown{instance("IndexError"), a.at};
+    if (i < 0 || i >= size) refuse("IndexError", a.at);
     const Val out = items[static_cast<std::size_t>(i)];
     items.erase(items.begin() + i);
     return out;
@@ -465,7 +485,7 @@ Val Follower::list_method(const std::string& name, const Val& self, Arguments& a
       items.erase(it);
       return none();
     }
-    throw Thrown{instance("ValueError"), a.at};
+    refuse("ValueError", a.at);
   }
   if (name == "sort") {
     Arguments sorted = a;
@@ -490,6 +510,7 @@ Val* Follower::entry(Object* dict, const Val& key) {
 
 void Follower::set_entry(Object* dict, const Val& key, Val v, std::size_t at) {
   touch(dict);
+  if (key.is(Kind::kList) || key.is(Kind::kDict)) refuse("TypeError", at);
   if (!key.known_text() && !key.whole() && !key.is(Kind::kTuple)) {
     const std::string what = fmt::format("a key at line {} is not known here", line(at));
     const bool member = key.is(Kind::kInstance);
@@ -598,8 +619,7 @@ Val Follower::dict_method(const std::string& name, const Val& self, Arguments& a
         set_entry(dict, key, {.kind = Kind::kGone}, a.at);
       else
         std::erase_if(dict->now.pairs, [&](const auto& one) { return same(one.first, key); });
-      if (!has && other == nullptr && !dict->now.inherits && dict->now.open.empty())
-        throw Thrown{instance("KeyError"), a.at};
+      if (!has && other == nullptr && !dict->now.inherits && dict->now.open.empty()) refuse("KeyError", a.at);
     }
     return out;
   }
@@ -629,6 +649,8 @@ Val Follower::set_method(const std::string& name, const Val& self, Arguments& a)
     return none();
   }
   if (name == "copy") return list_of(items, Kind::kSet);
+  if (name == "remove" && a.values.size() == 1 && contains(self, a.values[0]) == std::optional(false))
+    refuse("KeyError", a.at);
   items.push_back(unknown("what a set holds is not known here", a.at, true));
   return unclear(a.at, a.end);
 }

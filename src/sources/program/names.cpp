@@ -119,7 +119,7 @@ const std::set<std::string>& Follower::local_names(const Stmt& function) {
 // A name that is a function's own and that it has not assigned to yet is none of what stands around it.
 void Follower::refuse_unbound(const Object* scope, const Expr& name) {
   if (scope->frame == nullptr || !scope->now.open.empty() || source_.given.contains(name.name)) return;
-  if (local_names(*scope->frame).contains(name.name)) throw Thrown{instance("UnboundLocalError"), name.begin};
+  if (local_names(*scope->frame).contains(name.name)) refuse("UnboundLocalError", name.begin);
 }
 
 void Follower::bind_each(const Expr& target, const Val& v) {
@@ -130,7 +130,6 @@ void Follower::bind_each(const Expr& target, const Val& v) {
                                                         : items->size() + 1 >= target.kids.size());
   const bool known = items && std::ranges::none_of(*items, is_many);
   if (!fits && known) refuse("ValueError", target.begin);
-  if (v.whole() || v.is(Val::Kind::kNone) || v.is(Val::Kind::kFloat)) refuse("TypeError", target.begin);
   if (!fits) {
     ++doubts_;
     for (const Expr* kid : target.kids) {
@@ -156,6 +155,7 @@ void Follower::bind_attribute(const Val& base, const std::string& name, Val v, s
   bool open = false;
   const bool own = base.is(Val::Kind::kInstance) && base.object->of != nullptr &&
                    class_member(base.object->of, "__setattr__", open) != nullptr;
+  if (is_plain(base)) refuse("AttributeError", at);
   if (own) v = unknown(fmt::format("__setattr__ of {} is not followed", base.object->of->name), at);
   if (base.is(Val::Kind::kInstance) || base.is(Val::Kind::kClass) || base.is(Val::Kind::kFunction)) {
     set_name(base.object, name, std::move(v));
@@ -172,6 +172,8 @@ void Follower::bind_item(const Expr& target, Val v) {
   const bool sliced = target.kids[1]->kind == Expr::Kind::kSlice;
   if (base.is(Val::Kind::kDict)) {
     const Val key = value(*target.kids[1]);
+    const bool no_text = base.object == environ_ && is_plain(v) && !v.is(Val::Kind::kText);
+    if (no_text) refuse("TypeError", target.begin);
     return set_entry(base.object, key, std::move(v), target.begin);
   }
   if (!sliced && base.is(Val::Kind::kInstance) &&
@@ -227,7 +229,10 @@ void Follower::remove(const Expr& target) {
     for (const Expr* kid : target.kids) remove(*kid);
   } else if (target.kind == Expr::Kind::kName) {
     Object* scope = scope_to_bind(target.name);
-    if (!scope->now.names.contains(target.name)) refuse_unbound(scope, target);
+    if (!scope->now.names.contains(target.name)) {
+      refuse_unbound(scope, target);
+      may_be_unbound(target);
+    }
     touch(scope);
     scope->now.names.erase(target.name);
   } else if (target.kind == Expr::Kind::kAttribute) {
@@ -257,6 +262,7 @@ void Follower::remove_item(const Expr& target) {
     if (base.object->of != nullptr && key.known_text())
       return set_entry(base.object, key, {.kind = Val::Kind::kGone}, target.begin);
     spend(base.object->now.pairs.size());
+    if (base.object->now.open.empty() && entry(base.object, key) == nullptr) refuse("KeyError", target.begin);
     std::erase_if(base.object->now.pairs, [&](const auto& one) { return same(one.first, key); });
     return;
   }
@@ -282,7 +288,8 @@ void Follower::remove_item(const Expr& target) {
     const std::int64_t i = index.integer < 0 ? index.integer + size : index.integer;
     const bool many = std::any_of(items.begin(), items.end(),
                                   [](const Val& one) { return one.is(Val::Kind::kUnknown) && one.mystery->many; });
-    if (i >= 0 && i < size && !many) {
+    if (!many && (i < 0 || i >= size)) refuse("IndexError", target.begin);
+    if (!many) {
       items.erase(items.begin() + static_cast<std::ptrdiff_t>(i));
       return;
     }

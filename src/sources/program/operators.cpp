@@ -220,6 +220,8 @@ std::optional<Val> Follower::own_comparison(const std::string& op, const Val& a,
 }
 
 std::optional<bool> Follower::contains(const Val& all, const Val& one) {
+  if (has_no_items(all) || (all.is(Kind::kText) && is_plain(one) && !one.is(Kind::kText)))
+    refuse("TypeError", one.begin);
   if (all.is(Kind::kText)) {
     if (!one.known_text()) return std::nullopt;
     if (!one.text->text.empty() && find(all.text->text, one.text->text) != std::string::npos) return true;
@@ -313,6 +315,7 @@ Val Follower::unary(const std::string& op, const Val& v, const Expr& e) {
   const std::string name = op == "-" ? "__neg__" : op == "~" ? "__invert__" : "__pos__";
   if (auto own = own_method(v, name, {}, e.begin)) return *std::move(own);
   if (v.is(Kind::kFloat) && op != "~") return real(op == "-" ? -v.number : v.number);
+  if (is_plain(v) && !v.whole()) refuse("TypeError", e.begin);
   if (!v.whole() || v.integer == std::numeric_limits<std::int64_t>::min()) return unclear(e);
   return whole(op == "-" ? -v.integer : op == "~" ? ~v.integer : v.integer);
 }
@@ -323,7 +326,7 @@ Val Follower::whole_arithmetic(const std::string& op, std::int64_t a, std::int64
   if (op == "+" && !__builtin_add_overflow(a, b, &out)) return whole(out);
   if (op == "-" && !__builtin_sub_overflow(a, b, &out)) return whole(out);
   if (op == "*" && !__builtin_mul_overflow(a, b, &out)) return whole(out);
-  if ((op == "//" || op == "%" || op == "/") && b == 0) throw Thrown{instance("ZeroDivisionError"), begin};
+  if ((op == "//" || op == "%" || op == "/") && b == 0) refuse("ZeroDivisionError", begin);
   if (op == "//") return whole(integer::floor_div(a, b));
   if (op == "%") return whole(integer::modulo(a, b));
   if (op == "/") return real(static_cast<double>(a) / static_cast<double>(b));
@@ -333,6 +336,9 @@ Val Follower::whole_arithmetic(const std::string& op, std::int64_t a, std::int64
   if (op == ">>" && b >= 0) return whole(b > 62 ? (a < 0 ? -1 : 0) : a >> b);
   if (op == "<<" && b >= 0 && b < 62 && std::abs(a) < (std::int64_t{1} << (62 - b)))
     return whole(a * (std::int64_t{1} << b));
+  if ((op == "<<" || op == ">>") && b < 0) refuse("ValueError", begin);
+  if (op == "**" && a == 0 && b < 0) refuse("ZeroDivisionError", begin);
+  if (op == "@") refuse("TypeError", begin);
   if (op == "**" && b >= 0 && b < 64) {
     std::int64_t power = 1;
     for (std::int64_t i = 0; i < b; ++i) {
@@ -354,9 +360,10 @@ Val Follower::arithmetic(const std::string& op, const Val& a, const Val& b, std:
   if (op == "+") return real(x + y);
   if (op == "-") return real(x - y);
   if (op == "*") return real(x * y);
-  if ((op == "/" || op == "//" || op == "%") && y == 0) throw Thrown{instance("ZeroDivisionError"), begin};
+  if ((op == "/" || op == "//" || op == "%") && y == 0) refuse("ZeroDivisionError", begin);
   if (op == "/") return real(x / y);
   if (op == "**" && x > 0) return real(std::pow(x, y));
+  if (std::string_view("|&^<<>>@").find(op) != std::string_view::npos) refuse("TypeError", begin);
   return unclear(begin, end);
 }
 
@@ -415,6 +422,8 @@ std::optional<Val> Follower::own_operator(std::string_view prefix, const std::st
 Val Follower::binary(const std::string& op, const Val& left, const Val& right, std::size_t begin, std::size_t end) {
   const Val a = asked(left);
   const Val b = asked(right);
+  may_be_none(a, "TypeError", begin);
+  may_be_none(b, "TypeError", begin);
   if (auto own = own_operator("", op, a, b, begin)) return *own;
   if (auto own = own_operator("r", op, b, a, begin)) return *own;
   if (numeric(a) && numeric(b)) return arithmetic(op, a, b, begin, end);
@@ -425,13 +434,13 @@ Val Follower::binary(const std::string& op, const Val& left, const Val& right, s
       add(out, text_or_hole(b, begin));
       return text(std::move(out));
     }
-    throw Thrown{instance("TypeError"), begin};
+    refuse("TypeError", begin);
   }
   const bool list_a = a.is(Kind::kList) || a.is(Kind::kTuple);
   const bool list_b = b.is(Kind::kList) || b.is(Kind::kTuple);
   if (op == "+" && ((list_a && (list_b || b.is(Kind::kUnknown))) || (list_b && a.is(Kind::kUnknown)))) {
     const auto no_list = [](const Val& v) { return is_iterator(v) || is_view(v); };
-    if ((list_a && list_b && a.kind != b.kind) || no_list(a) || no_list(b)) throw Thrown{instance("TypeError"), begin};
+    if ((list_a && list_b && a.kind != b.kind) || no_list(a) || no_list(b)) refuse("TypeError", begin);
     std::vector<Val> out;
     for (const Val* one : {&a, &b}) {
       if (one->is(Kind::kUnknown)) {
@@ -455,14 +464,15 @@ Val Follower::binary(const std::string& op, const Val& left, const Val& right, s
     Arguments both;
     both.values = {a, b};
     both.at = begin;
+    const auto is_other = [](const Val& v) { return is_plain(v) && !v.is(Kind::kText); };
+    if (is_other(a) || is_other(b)) refuse("TypeError", begin);
     if (auto joined_paths = paths("os.path.join", both); joined_paths && joined_paths->is(Kind::kText))
       return path_of(*joined_paths->text);
     return unclear(begin, end);
   }
-  const auto plain = [](const Val& v) {
-    return v.is(Kind::kNone) || numeric(v) || v.is(Kind::kText) || v.is(Kind::kList) || v.is(Kind::kTuple);
-  };
-  if (plain(a) && plain(b) && !is_view(a) && !is_view(b)) refuse("TypeError", begin);
+  const bool dicts = op == "|" && a.is(Kind::kDict) && b.is(Kind::kDict);
+  const bool sets = std::string_view("|&-^").find(op) != std::string_view::npos && a.is(Kind::kSet) && b.is(Kind::kSet);
+  if (is_plain(a) && is_plain(b) && !is_view(a) && !is_view(b) && !dicts && !sets) refuse("TypeError", begin);
   if (op == "|" && a.is(Kind::kDict) && b.is(Kind::kDict)) {
     Val out = a;
     spend(2 * a.object->now.pairs.size());
@@ -574,11 +584,24 @@ static std::string grouped(std::string digits, char sign) {
   return digits;
 }
 
+// A letter at the end of a format that is another type's.
+void Follower::refuse_format(const Val& v, std::string_view spec, std::size_t at) {
+  const char letter = spec.empty() ? '\0' : spec.back();
+  if (std::isalpha(static_cast<unsigned char>(letter)) == 0 && letter != '%') return;
+  const std::string_view takes = v.is(Kind::kText)    ? "s"
+                                 : v.is(Kind::kFloat) ? "eEfFgGn%"
+                                 : v.whole()          ? "bcdeEfFgGnoxX%"
+                                                      : "";
+  if (takes.empty() && is_plain(v)) refuse("TypeError", at);
+  if (!takes.empty() && takes.find(letter) == std::string_view::npos) refuse("ValueError", at);
+}
+
 // As format() of it: what fmt understands of the format as Python does.
 Val Follower::formatted(const Val& value, const std::string& spec, std::size_t at) {
   const Val v = asked(value);
   if (v.is(Kind::kUnknown)) return v;
   if (auto own = own_format(v, spec, at)) return *own;
+  refuse_format(v, spec, at);
   if ((spec == "," || spec == "_") && v.is(Kind::kInt)) return text(grouped(std::to_string(v.integer), spec[0]), at);
   const bool plain = spec.find_first_of(",_%n{}") == std::string::npos && spec.size() < 12 &&
                      spec.find_first_not_of("0123456789.<>^+- #bcdeEfFgGosxX*0=") == std::string::npos &&
@@ -635,9 +658,13 @@ Val Follower::percent(const ShellText& format, const Val& values, std::size_t at
       add(out, sources::slice(format, end, end + 1));
       continue;
     }
-    if (!v && next >= all.size()) throw Thrown{instance("TypeError"), at};
+    if (kind == '\0') refuse("ValueError", at);
+    if (!v && next >= all.size()) refuse("TypeError", at);
     v = asked(v ? *v : all[next++]);
+    if (std::string_view("diouxXeEfFgGcrsab*hlL").find(kind) == std::string_view::npos) refuse("ValueError", at);
     const bool number_kind = std::string_view("dieEfFgGxXo").find(kind) != std::string_view::npos;
+    if (number_kind && is_plain(*v) && !numeric(*v)) refuse("TypeError", at);
+    if (v->is(Kind::kFloat) && std::string_view("xXo").find(kind) != std::string_view::npos) refuse("TypeError", at);
     if (kind == 'r') {
       const auto written = repr(*v);
       add(out, written ? *text(*written, at).text : hole(*v, at));
@@ -657,7 +684,9 @@ Val Follower::percent(const ShellText& format, const Val& values, std::size_t at
       return unclear(at, at);
     }
   }
-  if (next < all.size() && values.is(Kind::kTuple)) throw Thrown{instance("TypeError"), at};
+  const bool must_be_used =
+      values.is(Kind::kTuple) || values.is(Kind::kText) || values.is(Kind::kNone) || numeric(values);
+  if (next < all.size() && must_be_used) refuse("TypeError", at);
   return text(std::move(out));
 }
 

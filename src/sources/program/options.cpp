@@ -298,7 +298,7 @@ std::optional<Val> Follower::parser_call(const std::string& name, const Object& 
     return none();
   }
   if (what == "parse_args" || what == "parse_known_args") return options_read(parser, what == "parse_args", a);
-  if (what == "error" || what == "exit") throw Thrown{instance("SystemExit"), a.at};
+  if (what == "error" || what == "exit") refuse("SystemExit", a.at);
   if (what == "add_subparsers") {
     Val out = instance("argparse.Subparsers");
     const Val* dest = a.key("dest");
@@ -385,7 +385,9 @@ std::optional<Val> Follower::taken_words(const Object& record, const std::vector
       inner.values = {v};
       v = call(*type, inner);
     }
-    if (choices != nullptr && contains(*choices, v) != std::optional(true)) return std::nullopt;
+    const auto among = choices == nullptr ? std::optional(true) : contains(*choices, v);
+    if (among == std::optional(false)) refuse("SystemExit", at);
+    if (!among) return std::nullopt;
     taken.push_back(std::move(v));
   }
   if (taken.empty() && absent) {
@@ -590,7 +592,7 @@ std::optional<Val> Follower::command_line(const std::string& name, Arguments& a)
   const bool alone = a.values.size() == 1 && a.values[0].is(Kind::kFunction) && a.key("command") == nullptr;
   if (name == "typer.run" && alone) {
     (void)run_as_command(a.values[0], a, true);
-    throw Thrown{instance("SystemExit"), a.at};
+    refuse("SystemExit", a.at);
   }
   if (name == "fire.Fire" && alone) return run_as_command(a.values[0], a);
   if (name == "typer.Option" || name == "typer.Argument") {

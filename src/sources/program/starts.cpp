@@ -106,6 +106,11 @@ void Follower::environment(const Val& dict, RunContext& context, bool own) {
       context.env.erase(key.text->text);
     else
       context.env.insert_or_assign(key.text->text, text_or_hole(v, v.begin));
+    if (is_plain(v) && !v.is(Kind::kText))
+      context.unknown.push_back({fmt::format("{} is no text but {}, and Python refuses to start that", key.text->text,
+                                             repr(v).value_or("another value")),
+                                 v.begin,
+                                 {}});
   }
   if (!dict.object->now.open.empty())
     context.unknown.push_back(
@@ -226,6 +231,9 @@ void Follower::start_split(const std::string& name, const Val& v, Arguments& a) 
   if (!words.empty()) finder_.words(words, where);
 }
 
+// A word or a value of a variable that Python refuses to hand on.
+static bool is_no_text(const Val& v) { return is_plain(v) && !v.is(Kind::kText); }
+
 std::optional<Val> Follower::start_process(const std::string& name, Arguments& a) {
   const bool starts = is_one_of(name, kShells) || runs_a_text(name) || is_one_of(name, kProcesses);
   for (std::size_t i = 0; starts && i < a.values.size(); ++i) note_written(a.values[i]);
@@ -251,6 +259,9 @@ std::optional<Val> Follower::start_process(const std::string& name, Arguments& a
   start_popen(*args, shell_runs_it, a);
   if (const Val* input = a.key("input"); input != nullptr && !shell_runs_it) start_input(*args, *input, a);
   conditions_.resize(outer);
+  const bool is_list = args->is(Kind::kList) || args->is(Kind::kTuple);
+  const bool no_text = is_list && std::ranges::any_of(args->object->now.items, is_no_text);
+  if (no_text && !shell_runs_it) refuse("TypeError", a.at);
   if (!shell_runs_it) may_be_missing(*args, a.at);
   return process_of(name, *args, shell_runs_it, a);
 }
@@ -276,7 +287,7 @@ Val Follower::process_of(const std::string& name, const Val& args, bool in_shell
   const Val* check = a.key("check");
   const bool checks = name.starts_with("subprocess.check_") ||
                       (name == "subprocess.run" && check != nullptr && truth(*check) == std::optional(true));
-  if (fails == std::optional(true) && checks) throw Thrown{instance("subprocess.CalledProcessError"), a.at};
+  if (fails == std::optional(true) && checks) refuse("subprocess.CalledProcessError", a.at);
   if (fails && name == "subprocess.call" && !*fails) return whole(0);
   Val out = instance("subprocess.process");
   const bool one = args.known_text() ? !args.text->text.starts_with("exit ") : true;
@@ -382,7 +393,7 @@ std::optional<Val> Follower::start_by_words(const std::string& name, Arguments& 
   if (words.object != nullptr) used_.insert(words.object);
   if (it->before > 0 && words.sequence()) words = run_by(a.values[it->before - 1], words.object->now.items);
   start_words(words, inner);
-  if (it->ends) throw Thrown{instance("SystemExit"), a.at};
+  if (it->ends) refuse("SystemExit", a.at);
   return unclear(a.at, a.end);
 }
 

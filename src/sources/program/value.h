@@ -108,6 +108,16 @@ inline bool is_view(const Val& v) { return v.is(Val::Kind::kList) && v.object->n
 // What a function of contextlib.contextmanager gives, before `with` enters it.
 inline constexpr std::string_view kContext = "a context of the program";
 inline bool is_context(const Val& v) { return v.is(Val::Kind::kInstance) && v.object->name == kContext; }
+// What is of a plain type of Python's own.
+inline bool is_plain(const Val& v) {
+  using Kind = Val::Kind;
+  return v.is(Kind::kNone) || v.whole() || v.is(Kind::kFloat) || v.is(Kind::kText) || v.sequence() || v.is(Kind::kDict);
+}
+// What Python goes through in no way: numbers, None, a function that no decorator made something else of.
+inline bool has_no_items(const Val& v) {
+  const bool plain_function = v.is(Val::Kind::kFunction) && v.object->altered.empty();
+  return v.whole() || v.is(Val::Kind::kFloat) || v.is(Val::Kind::kNone) || plain_function;
+}
 // What range() gives: a list that is not written as one.
 inline constexpr std::string_view kRange = "a range";
 // Of a dotted name.

@@ -1,5 +1,6 @@
 // What kind of file a text is, by its name where it has one and by what stands in it. Tested by tests/sources_test.cpp.
 #include <algorithm>
+#include <array>
 
 #include "src/base/ascii_case.h"
 #include "src/sources/container_command.h"
@@ -170,6 +171,19 @@ FileKind of_lines(std::string_view text) {
 
 }  // namespace
 
+// What is not read, by its name.
+static bool is_of_another_language(std::string_view name) {
+  constexpr auto kEnds = std::to_array<std::string_view>(
+      {".fish",  ".ps1",     ".psm1",      ".bat",    ".cmd",   ".toml", ".tf",  ".tfvars", ".xml",  ".lua",
+       ".js",    ".mjs",     ".ts",        ".jsx",    ".tsx",   ".rs",   ".go",  ".csh",    ".tcsh", ".zsh",
+       ".nix",   ".html",    ".just",      ".groovy", ".rb",    ".pl",   ".php", ".java",   ".kt",   ".cs",
+       ".swift", ".jsonnet", ".libsonnet", ".cue",    ".plist", ".nu",   ".bzl", ".dhall",  ".star", ".crontab"});
+  constexpr auto kNames = std::to_array<std::string_view>({"justfile", "Justfile", "tox.ini", "setup.cfg", "Rakefile",
+                                                           "Vagrantfile", "Tiltfile", "crontab", "BUILD.bazel"});
+  const bool ended = std::ranges::any_of(kEnds, [&](std::string_view end) { return name.ends_with(end); });
+  return ended || name.starts_with("Jenkinsfile") || std::ranges::find(kNames, name) != kNames.end();
+}
+
 bool is_of_supervisor(std::string_view text) {
   const bool program =
       has_line(text, "[program:") || has_line(text, "[fcgi-program:") || has_line(text, "[eventlistener:");
@@ -231,18 +245,13 @@ FileKind kind_of(std::string_view text, std::string_view path) {
     return FileKind::kDockerfile;
   if (name == "Makefile" || name == "GNUmakefile" || name == "makefile" || ends(".mk")) return FileKind::kMakefile;
   if (ends(".md") || ends(".mdx") || ends(".markdown")) return FileKind::kMarkdown;
+  if (name == "docker-bake.hcl") return FileKind::kOther;
   if (ends(".py") || ends(".json") || ends(".hcl") || ends(".nomad")) return FileKind::kWords;
   if (ends(".sh") || ends(".bash") || ends(".slurm") || ends(".sbatch")) return FileKind::kShell;
   if (ends(".ipynb")) return FileKind::kNotebook;
   if (ends(".rst")) return FileKind::kRestructured;
   if (name == "Procfile" || name.starts_with("Procfile.")) return FileKind::kProcfile;
-  for (const std::string_view end : {".fish", ".ps1", ".bat", ".cmd", ".toml", ".tf", ".xml", ".lua", ".js", ".ts",
-                                     ".rs", ".go", ".csh", ".tcsh", ".zsh", ".nix", ".html"}) {
-    if (ends(end)) return FileKind::kOther;
-  }
-  if (name == "justfile" || name == "Justfile" || ends(".just")) return FileKind::kOther;
-  if (name.starts_with("Jenkinsfile") || ends(".groovy") || name == "tox.ini" || name == "setup.cfg")
-    return FileKind::kOther;
+  if (is_of_another_language(name)) return FileKind::kOther;
   if (is_of_supervisor(text)) return FileKind::kUnit;
   const bool unit = has_line(text, "[Service]") || has_line(text, "[Container]");
   if (unit && (has_line(text, "ExecStart=") || has_line(text, "Exec="))) return FileKind::kUnit;

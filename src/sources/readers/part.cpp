@@ -62,6 +62,12 @@ std::string_view what_to_give(std::string_view name) {
       {"Jenkinsfile", "give the text of the `sh` step as a script"},
       {".groovy", "give the text of the `sh` step as a script"},
       {"tox.ini", "give the command as tox prints it, and what setenv sets"},
+      {"docker-bake.hcl", "give the Dockerfile that it builds, or what `docker buildx bake --print` prints of it"},
+      {"crontab", "give the command of the line, without its times and its user"},
+      {"sonnet", "give the objects that `jsonnet` makes of it"},
+      {".cue", "give the objects that `cue export` makes of it"},
+      {".plist", "give its ProgramArguments as a command"},
+      {".ps1", "give the launch in it as a command of a POSIX shell"},
       {".config.js", "give the launch in it as a command, with what env sets"},
   });
   for (const Instead& one : kInstead) {

@@ -1,0 +1,13 @@
+// What Python's own types have for attributes.
+#pragma once
+
+#include <string_view>
+
+#include "src/sources/program/value.h"
+
+namespace preflight::sources::program {
+
+// Whether the value is of a type of Python's own that has no attribute of this name, in any release of Python 3.
+bool lacks_attribute(const Val& v, std::string_view name);
+
+}  // namespace preflight::sources::program
