@@ -159,6 +159,8 @@ void take_pin(const std::string& release, FileKind kind, std::vector<LaunchComma
 Result<std::vector<LaunchCommand>> read_all(const SourceText& source, FileKind kind, NoLaunch& why_none) {
   const std::string_view text = source.text;
   why_none = NoLaunch::kUnread;
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
+    return failure("this file is UTF-16, which is not read here: save it as UTF-8", "1:1");
   const FileSteps steps;
   LaunchFinder finder(text, source.given);
   auto done = read_as(kind, source, finder);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "src/base/number_text.h"
+#include "src/sources/shell/parser.h"
 
 namespace preflight::sources {
 namespace {
@@ -184,6 +185,26 @@ std::optional<std::string> go_scalar(std::string_view plain) {
 bool is_plain_scalar(std::string_view text, std::size_t begin) {
   constexpr std::string_view kOthers = "\"'|>!&*";
   return begin < text.size() && kOthers.find(text[begin]) == kOthers.npos;
+}
+
+std::string_view refused_variable(std::string_view text) {
+  const std::size_t last = text.rfind('}');
+  for (std::size_t at = text.find('$'); at != std::string_view::npos; at = text.find('$', at)) {
+    const char behind = at + 1 < text.size() ? text[at + 1] : '\0';
+    at += behind == '$' ? 2 : 1;
+    if (behind != '{') continue;
+    const std::size_t name = at + 1;
+    std::size_t end = name;
+    while (end < text.size() && shell_name_char(text[end])) ++end;
+    const bool named = end > name && shell_name_start(text[name]);
+    const std::size_t sign = end + (end < text.size() && text[end] == ':' ? 1 : 0);
+    const bool alone = end < text.size() && text[end] == '}';
+    const bool takes = sign < text.size() && std::string_view("-+?").find(text[sign]) != std::string_view::npos;
+    const bool closed = last != std::string_view::npos && last >= end;
+    if (named && (alone || takes) && closed) continue;
+    return text.substr(at - 1, std::min(text.find('}', end), text.size() - 1) + 2 - at);
+  }
+  return {};
 }
 
 }  // namespace preflight::sources

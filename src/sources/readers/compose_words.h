@@ -23,6 +23,10 @@ struct ComposeWords {
 // line break too; what stands behind an unquoted ; & | < > is dropped.
 ComposeWords compose_words(const ShellText& text);
 
+// The first `${…` of a text that compose does not take for a variable, for which it refuses the file; empty: none.
+// Behind the name it takes `:-`, `-`, `:+`, `+`, `:?` and `?`, and none of the shell's other operators.
+std::string_view refused_variable(std::string_view text);
+
 // What compose's YAML (yaml.v3) takes for a number or a truth value, printed as Go prints it: "010" -> "8", "0x10" ->
 // "16", "1_000" -> "1000", "0.90" -> "0.9", "True" -> "true"; nullopt: a text.
 std::optional<std::string> go_scalar(std::string_view plain);

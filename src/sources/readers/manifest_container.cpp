@@ -300,6 +300,16 @@ RunContext ManifestReader::place_of(const YamlNode& node, const Around& around,
   return context;
 }
 
+void ManifestReader::refuse_variable(const ShellWord& word, RunContext& context) {
+  const std::string_view refused = refused_variable(word.text);
+  if (refused.empty()) return;
+  const auto at = static_cast<std::size_t>(refused.data() - word.text.data());
+  context.unknown.push_back(
+      {fmt::format("docker compose refuses this file: {} is no variable that it knows (a $ of its own is $$)", refused),
+       word.origin.empty() ? word.begin : word.origin[at],
+       {}});
+}
+
 // The words of one key of a container, or its text; false where the file ends being read.
 bool ManifestReader::take_words(const YamlNode& node, const YamlNode& value, const Around& around, RunContext& context,
                                 ContainerWords& words) {
@@ -312,6 +322,7 @@ bool ManifestReader::take_words(const YamlNode& node, const YamlNode& value, con
     words.ours = words.ours || speaks(word) || names_script || (script != nullptr && speaks(script->second));
     const bool doubled = word.text.find("$$") != std::string::npos && word.text.find("$$(") == std::string::npos;
     const bool by_compose = compose || (doubled && !kubernetes);
+    if (compose) refuse_variable(word, context);
     auto done = interpolate(word, by_compose ? Interpolation::kCompose : Interpolation::kKubernetes, source_.text,
                             given_, by_compose ? kNoValues : named_in(word, context.env));
     if (!done) {

@@ -212,6 +212,7 @@ class ManifestReader {
   std::shared_ptr<const std::map<std::string, ShellText>> files_of(const Mounted& mounted);
   bool is_of_compose(const YamlNode& node, const Around& around);
   RunContext place_of(const YamlNode& node, const Around& around, const std::optional<ImageStart>& built);
+  static void refuse_variable(const ShellWord& word, RunContext& context);
   bool take_words(const YamlNode& node, const YamlNode& value, const Around& around, RunContext& context,
                   ContainerWords& words);
   bool put_together(const YamlNode& node, const Around& around, const std::optional<ImageStart>& built,

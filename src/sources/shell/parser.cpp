@@ -526,7 +526,7 @@ NodePtr ShellParser::test_command() {
 
 // (( … )); nullptr where it is two subshells.
 NodePtr ShellParser::math_command(std::size_t from) {
-  const std::size_t end = behind_parenthesis(text_, at_);
+  const std::size_t end = behind_parenthesis(text_.substr(0, at_ + limits::kArgumentBytes), at_);
   if (end == std::string_view::npos || end < from + 4 || text_[end - 2] != ')') return nullptr;
   auto node = std::make_shared<Node>();
   node->kind = Node::Kind::kMath;

@@ -146,14 +146,14 @@ void decide_what_is_given(const ShellText& script, std::string_view pasted, Shel
 }  // namespace
 
 Result<std::vector<ShellNote>> follow_shell(const ShellText& script, std::string_view pasted, const ShellStart& given) {
-  ShellStart start = given;
-  decide_what_is_given(script, pasted, start);
   if (const auto nul = script.text.find('\0'); nul != std::string::npos) {
     const LineColumn at = line_column(pasted, script.origin.empty() ? nul : script.origin[nul]);
     return failure("the command holds a NUL byte", fmt::format("{}:{}", at.line, at.column));
   }
   if (script.text.size() > limits::kShellBytes)
     return failure("this is longer than any script that is followed: 512 KiB");
+  ShellStart start = given;
+  decide_what_is_given(script, pasted, start);
   ShellBudget budget;
   ShellEvaluator evaluator(script, pasted, start, budget);
   if (auto done = evaluator.run(); !done) return tl::make_unexpected(done.error());
