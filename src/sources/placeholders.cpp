@@ -45,8 +45,7 @@ std::string why_placeholder(std::string_view word, std::string_view before) {
   const bool joined = equals != std::string_view::npos;
   if (decides_nothing(joined ? word.substr(0, equals) : before)) return {};
   const std::string_view value = joined ? word.substr(equals + 1) : word;
-  const bool dots = word.size() >= 3 && word.find_first_not_of('.') == std::string_view::npos;
-  if (dots || word == "…") return fmt::format("{} stands for arguments that are left out here", word);
+  if (word == "..." || word == "…") return fmt::format("{} stands for arguments that are left out here", word);
   for (const std::string_view brackets : {"<>", "{}"}) {
     if (const std::string_view name = in_brackets(value, brackets); !name.empty())
       return fmt::format("{} is a placeholder: put the value in its place", name);

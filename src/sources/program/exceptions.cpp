@@ -308,7 +308,8 @@ Follower::Flow Follower::with_managers(const Stmt& one, std::size_t from) {
   const Deeper deeper(*this);
   if (from == one.values.size()) return run(one.body);
   const Val manager = value(*one.values[from]);
-  if (is_plain(manager)) refuse("TypeError", one.values[from]->begin);
+  // Of with (A, B): the parser makes a tuple.
+  if (is_plain(manager) && !manager.sequence()) refuse("TypeError", one.values[from]->begin);
   if (is_context(manager)) return within_context(manager, one, from);
   if (manager.is(Val::Kind::kInstance) && manager.object->name == "contextlib.suppress")
     return within_suppress(manager, one, from);

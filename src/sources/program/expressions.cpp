@@ -722,7 +722,10 @@ Val Follower::attribute(const Val& base, const std::string& name, const Expr& e)
       if (auto rays = member == nullptr ? handed_to_ray(base, name) : std::nullopt) return *rays;
       const bool closed =
           is_closed(base.object) || (!open && !name.starts_with('_') && members_of(base.object, e.begin));
-      if (member == nullptr && closed && !name.starts_with("__") && name != "mro") refuse("AttributeError", e.begin);
+      const bool by_name =
+          e.kids.size() == 1 && e.kids[0]->kind == Expr::Kind::kName && e.kids[0]->name == base.object->name;
+      if (member == nullptr && closed && by_name && !name.starts_with("__") && name != "mro")
+        refuse("AttributeError", e.begin);
       if (member == nullptr) return name == "__dict__" ? names_of(base) : unclear(e);
       if (open && !member->is(Val::Kind::kFunction))
         return lost_attribute(fmt::format("{} may be set by what is not known here", name), name, e);

@@ -305,6 +305,21 @@ Val Follower::made_alone(Object* owner) {
   return self;
 }
 
+// What is None in a class whose methods nothing here calls is what a class made of it in another file may set.
+static void leave_open(Object* type, std::size_t at, std::vector<std::pair<Object*, std::string>>& left,
+                       int depth = 0) {
+  constexpr int kDeepest = 10;
+  if (type == nullptr || type->statement == nullptr || depth > kDeepest) return;
+  for (auto& [name, member] : type->now.names) {
+    if (!member.is(Val::Kind::kNone)) continue;
+    left.emplace_back(type, name);
+    const std::string why = fmt::format("{} is None in {}, and a class made of that may set it", name, type->name);
+    member = unknown(why, at);
+    member.mystery = std::make_shared<const Mystery>(Mystery{why, at, name});
+  }
+  for (Object* base : type->bases) leave_open(base, at, left, depth + 1);
+}
+
 void Follower::follow_alone(Object* function, Object* owner, const std::string& when) {
   const bool test = owner != nullptr && (function->name.starts_with("setUp") || function->name.starts_with("test"));
   const std::size_t outer = conditions_.size();
@@ -322,6 +337,8 @@ void Follower::follow_alone(Object* function, Object* owner, const std::string& 
     }
     a.values = {self};
   }
+  std::vector<std::pair<Object*, std::string>> left_open;
+  if (owner != nullptr && !owner->name.starts_with("Test")) leave_open(owner, a.at, left_open);  // pytest runs those
   try {
     const Val out = is_command(*function) && owner == nullptr
                         ? run_as_command({.kind = Val::Kind::kFunction, .object = function}, a)
@@ -331,6 +348,7 @@ void Follower::follow_alone(Object* function, Object* owner, const std::string& 
     if (is_iterator(out)) bring_all(out.object);
   } catch (const Thrown&) {
   }
+  for (const auto& [type, name] : left_open) type->now.names[name] = none();
   pending_.clear();
   conditions_.resize(outer);
   endings_.clear();

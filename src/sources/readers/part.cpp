@@ -67,7 +67,6 @@ std::string_view what_to_give(std::string_view name) {
       {"sonnet", "give the objects that `jsonnet` makes of it"},
       {".cue", "give the objects that `cue export` makes of it"},
       {".plist", "give its ProgramArguments as a command"},
-      {".ps1", "give the launch in it as a command of a POSIX shell"},
       {".config.js", "give the launch in it as a command, with what env sets"},
   });
   for (const Instead& one : kInstead) {
