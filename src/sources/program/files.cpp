@@ -193,7 +193,7 @@ std::optional<Val> Follower::loaded(const std::string& name, Arguments& a) {
   if (plain && from.known_text() && call->text) all = from.text->text;
   if (!all) return std::nullopt;
   auto out = parsed(*all, language, a.at);
-  if (!out && language == "json") refuse("json.JSONDecodeError", a.at);
+  if (!out && language == "json" && !file) refuse("json.JSONDecodeError", a.at);  // of a file another may stand there
   return out;
 }
 

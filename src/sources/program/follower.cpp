@@ -75,11 +75,14 @@ Object* Follower::make() {
 Result<bool> Follower::run() {
   stack_ = stack_place();
   try {
-    (void)run(program_.body);
+    const bool ends_early = !run(program_.body).on;
+    const std::size_t end = ended_at_;
     run_at_exit();
     unfinished();
     left_server_args();
     left_lists();
+    if (ends_early && !finder_.found_any() && source_.text.find("sglang", end) != std::string_view::npos)
+      finder_.note({"SH004", "the program ends here, and the launch that is named behind it does not run", end});
   } catch (const Exhausted& spent) {
     return failure(spent.why);
   }
