@@ -179,9 +179,9 @@ std::vector<KernelCase> step_cases(const KernelCase& shape) {
   return cases;
 }
 
-// A whole chunk and no more, a few tokens behind a whole one, chunks of less than one behind many, padding. And one token
-// behind two, where gates keep so much that the third chunk still sees what the first one left, and the last rows of a
-// chunk its first ones.
+// A whole chunk and no more, a few tokens behind a whole one, chunks of less than one behind many, padding. And one
+// token behind two, where gates keep so much that the third chunk still sees what the first one left, and the last rows
+// of a chunk its first ones.
 std::vector<KernelCase> chunk_cases(const KernelCase& shape) {
   constexpr double kSlowGates = 10.0;
   std::vector<KernelCase> cases(2, shape);

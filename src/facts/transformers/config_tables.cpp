@@ -130,7 +130,8 @@ const Value* ConfigTables::function(std::string_view key) const {
 const Value& ConfigTables::setting(std::string_view key) const {
   if (const auto it = store_->settings.find(key); it != store_->settings.end()) return it->second;
   const TextRow* row = find_row(store_->tables.settings, key);
-  return store_->settings.emplace(std::string(key), row == nullptr ? Value() : parsed(text_at(row->text))).first->second;
+  return store_->settings.emplace(std::string(key), row == nullptr ? Value() : parsed(text_at(row->text)))
+      .first->second;
 }
 
 bool ConfigTables::is_generation_parameter(std::string_view name) const {
