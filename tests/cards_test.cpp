@@ -161,6 +161,34 @@ TEST(Cards, IntegratedGraphicsCountOnlyAlone) {
   EXPECT_THAT(visible.devices[0].name, HasSubstr("B580"));
 }
 
+// Level Zero numbers it last, whatever its place on the bus, and torch takes it where nothing else is left.
+TEST(Cards, AMaskMayLeaveIntegratedGraphicsAlone) {
+  Tree tree;
+  tree.add("64a0", "xe", "0000:00:02.0");
+  tree.add("e20b", "xe");
+  tree.add("e211", "xe");
+  const std::pair<Environment, std::vector<const char*>> rows[] = {
+      {{}, {"B580", "B60"}},
+      {{{"ZE_AFFINITY_MASK", "0"}}, {"B580"}},
+      {{{"ZE_AFFINITY_MASK", "1"}}, {"B60"}},
+      {{{"ZE_AFFINITY_MASK", "2"}}, {"140V"}},
+      {{{"ZE_AFFINITY_MASK", "1,2"}}, {"B60"}},
+      {{{"ZE_AFFINITY_MASK", "0"}, {"ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1"}}, {"140V"}},
+      {{{"ZE_AFFINITY_MASK", "1"}, {"ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1"}}, {"B580"}},
+      {{{"ZE_AFFINITY_MASK", "1"}, {"ZE_ENABLE_PCI_ID_DEVICE_ORDER", "0"}}, {"B60"}},
+      {{{"ONEAPI_DEVICE_SELECTOR", "level_zero:2"}}, {"140V"}},
+      {{{"ONEAPI_DEVICE_SELECTOR", "!level_zero:0"}}, {"B60"}},
+      {{{"ONEAPI_DEVICE_SELECTOR", "level_zero:*"}}, {"B580", "B60"}},
+  };
+  for (const auto& [env, names] : rows) {
+    std::string text;
+    for (const auto& [name, value] : env) text.append(name).append("=").append(value).append(" ");
+    const auto visible = visible_devices(tree.read(), env);
+    ASSERT_EQ(visible.devices.size(), names.size()) << text;
+    for (std::size_t i = 0; i < names.size(); ++i) EXPECT_THAT(visible.devices[i].name, HasSubstr(names[i])) << text;
+  }
+}
+
 TEST(Cards, VariablesLeaveSomeOut) {
   struct Row {
     Environment env;

@@ -172,6 +172,7 @@ struct Unit {
   int tiles = 1;  // that it consists of; 0 = not known
   int numa_node = -1;
   const DeviceProfile* sold_smaller = nullptr;  // where that may be its memory
+  bool integrated = false;
 };
 
 // "0", "0.1", and in the selector "*" and "0.*".
@@ -325,7 +326,19 @@ bool mask(std::vector<Unit>& units, const Environment& env, bool whole, std::vec
 // Level Zero opens render nodes of these drivers, and no others.
 bool usable(const Card& card) { return (card.driver == "xe" || card.driver == "i915") && !card.render_node.empty(); }
 
-// The cards that a launch can be given: integrated graphics only where there is nothing else.
+// A processor's own graphics is the last device of Level Zero, unless it is asked for the order of PCI.
+void put_integrated_last(std::vector<const Card*>& cards, const Environment& env) {
+  const auto asked = number<int>(variable(env, "ZE_ENABLE_PCI_ID_DEVICE_ORDER"), 10);
+  if (asked.value_or(0) == 0) std::ranges::stable_partition(cards, [](const Card* card) { return !card->integrated; });
+}
+
+// torch takes cards, and integrated graphics only where no card is left.
+template <typename T>
+void prefer_cards(std::vector<T>& all, bool (*integrated)(const T&)) {
+  if (std::ranges::any_of(all, [&](const T& one) { return !integrated(one); })) std::erase_if(all, integrated);
+}
+
+// The cards that a launch can be given.
 std::vector<const Card*> cards_within(const Machine& machine, const CardLimit* limit, VisibleDevices& out) {
   std::vector<const Card*> all;
   for (const Card& card : machine.cards) {
@@ -337,10 +350,9 @@ std::vector<const Card*> cards_within(const Machine& machine, const CardLimit* l
     const bool here = std::ranges::any_of(machine.cards, [&](const Card& card) { return card.render_node == node; });
     if (!here) out.notes.push_back(fmt::format("/dev/dri/{} is no card of this machine", node));
   }
-  if (std::ranges::any_of(all, [](const Card* card) { return !card->integrated; }))
-    std::erase_if(all, [](const Card* card) { return card->integrated; });
   if (limit == nullptr) return all;
   out.restricted = true;
+  if (limit->nodes.empty()) prefer_cards<const Card*>(all, [](const Card* const& card) { return card->integrated; });
   if (limit->nodes.empty() && all.size() > static_cast<std::size_t>(limit->count))
     all.resize(static_cast<std::size_t>(limit->count));
   return all;
@@ -388,7 +400,8 @@ int devices_of_cards(int cards, const DeviceFacts& device, const Environment& en
 
 VisibleDevices visible_devices(const Machine& machine, const Environment& env, const CardLimit* limit) {
   VisibleDevices out;
-  const std::vector<const Card*> cards = cards_within(machine, limit, out);
+  std::vector<const Card*> cards = cards_within(machine, limit, out);
+  put_integrated_last(cards, env);
   const bool whole = composite(env);
   std::vector<Unit> units;  // one per index of the mask
   for (const Card* card : cards) {
@@ -396,10 +409,12 @@ VisibleDevices visible_devices(const Machine& machine, const Environment& env, c
     const DeviceProfile* profile = card->driver_mib ? nullptr : profile_of_pci_id(card->pci_id);
     const bool smaller = profile != nullptr && profile->smaller_mib > 0;
     for (int tile = 0; tile < (whole ? 1 : card->tiles); ++tile)
-      units.push_back({device, whole ? card->tiles : 1, card->numa_node, smaller ? profile : nullptr});
+      units.push_back(
+          {device, whole ? card->tiles : 1, card->numa_node, smaller ? profile : nullptr, card->integrated});
   }
   out.restricted = mask(units, env, whole, out.notes) || out.restricted;
   out.restricted = select(units, env, out.notes) || out.restricted;
+  prefer_cards<Unit>(units, [](const Unit& unit) { return unit.integrated; });
   for (Unit& unit : units) {
     if (unit.sold_smaller != nullptr) out.sold_smaller = unit.sold_smaller;
     out.numa_nodes.push_back(unit.numa_node);

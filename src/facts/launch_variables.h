@@ -16,8 +16,8 @@
 namespace preflight::facts {
 
 // Which cards a launch sees.
-inline constexpr std::array<std::string_view, 3> kCardVariables = {"ZE_AFFINITY_MASK", "ONEAPI_DEVICE_SELECTOR",
-                                                                   "ZE_FLAT_DEVICE_HIERARCHY"};
+inline constexpr std::array<std::string_view, 4> kCardVariables = {
+    "ZE_AFFINITY_MASK", "ONEAPI_DEVICE_SELECTOR", "ZE_FLAT_DEVICE_HIERARCHY", "ZE_ENABLE_PCI_ID_DEVICE_ORDER"};
 
 // How its ranks talk to one another.
 inline constexpr std::array<std::string_view, 2> kCollectiveVariables = {"CCL_ALLREDUCE", "CCL_ZE_IPC_EXCHANGE"};
