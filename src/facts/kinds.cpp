@@ -348,10 +348,14 @@ Experts experts(const ModelFacts& m) {
 
 std::int64_t shared_experts_width(const ModelFacts& m) {
   if (architecture_starts_with(m, {"Llama4"})) return expert_width(m);
+  if (architecture_starts_with(m, {"Step3"})) return first_int(m, {"share_expert_dim"});
   const std::int64_t width = first_int(
       m, {"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size", "shared_intermediate_size"});
-  if (width > 0) return width;
   const std::int64_t count = first_int(m, {"n_shared_experts", "num_shared_experts", "moe_num_shared_experts"});
+  // Bailing's first classes read the width of one; that of Ring-2.5 takes the routed ones'.
+  const bool of_one = architecture_starts_with(m, {"BailingMoE", "BailingMoeForCausalLM", "BailingMoeV2ForCausalLM"});
+  const bool of_routed = architecture_starts_with(m, {"BailingMoeV2_5"});
+  if (width > 0 && !of_routed) return of_one ? integer::bounded_times(count, width) : width;
   return integer::bounded_times(count, expert_width(m));
 }
 
