@@ -12,6 +12,7 @@
 #include "src/facts/gguf/gguf_file.h"
 #include "src/facts/has_class.h"
 #include "src/facts/kinds.h"
+#include "src/launch/serving_class.h"
 #include "src/launch/shared_experts.h"
 #include "src/plan/plain_modules.h"
 #include "src/rules/families.h"
@@ -124,6 +125,25 @@ std::optional<Finding> dense_block(const LaunchFacts& f) {
     return finding;
   }
   return std::nullopt;
+}
+
+// Resolution takes a processor for one without AMX, too (intel_amx becomes torch_native).
+std::optional<Finding> products_of_amx(const LaunchFacts& f) {
+  const ModelFacts& m = f.model();
+  const bool int8 = has_quantization(m, "w8a8_int8");
+  const bool fp8 = fp8_block(m) ? is_fp8_checkpoint(m) : has_quantization(m, "fp8") && f.since(21);
+  if (!int8 && !fp8) return std::nullopt;
+  return Finding{.message = fmt::format("{} weights on a processor need AMX, and one without it is assumed",
+                                        int8 ? "INT8" : "FP8")};
+}
+
+// Gemma 4's audio tower gives a weight a loader of its own, which those of FP8 do not take.
+std::optional<Finding> audio_tower_in_fp8(const LaunchFacts& f) {
+  const ModelFacts& m = f.model();
+  const bool made = has_quantization(m, "fp8") && m.hf_quant_config.is_none();
+  if (!made || transformers_serves(f) || !has_class(m, {"Gemma4ForConditionalGeneration"})) return std::nullopt;
+  if (!m.root("audio_config").is_dict()) return std::nullopt;
+  return Finding{.message = "--quantization fp8 takes the audio tower of Gemma 4, too"};
 }
 
 std::optional<Finding> awq_experts(const LaunchFacts& f) {
@@ -761,6 +781,32 @@ const Rule kRules[] = {
      .since = v0_5(19),
      .of_checkpoint = true,
      .check = experts_without_runner},
+    {.id = "QN032",
+     .severity = Severity::kWarning,
+     .field = Field::model_path,
+     .summary = "FP8 or INT8 weights on a processor without AMX",
+     .why = "AssertionError once the weights are read: their products on a processor are those of AMX alone, whatever "
+            "runs the attention.",
+     .remedies = {drop("--quantization"), stored_as("unquantized"), words("a processor with AMX")},
+     .source = "sglang/srt/layers/quantization/fp8.py, w8a8_int8.py: process_weights_after_loading",
+     .device = "cpu",
+     .of_checkpoint = true,
+     .check = products_of_amx,
+     .fires_on = {{{.model = "qwen3-8b-fp8", .args = "--device cpu"},
+                   {.model = "qwen3-8b", .args = "--device cpu --quantization w8a8_int8"}}},
+     .quiet_on = {{{.model = "qwen3-8b", .args = "--device cpu"}, {.model = "qwen3-8b-fp8", .args = "--device xpu"}}}},
+    {.id = "QN033",
+     .field = Field::quantization,
+     .summary = "FP8 made of a Gemma 4 that hears",
+     .why = "AttributeError (weight_loader has no setter) while the audio tower is built: it replaces the loader of a "
+            "weight, and the weights of FP8 have theirs for good.",
+     .remedies = {drop("--quantization"), words("a checkpoint in FP8 that leaves the audio tower plain")},
+     .source = "sglang/srt/layers/clippable_linear.py: ClippableGLUParallelLinear; sglang/srt/models: gemma4_mm.py, "
+               "gemma4_audio.py",
+     .check = audio_tower_in_fp8,
+     .fires_on = {{{.model = "gemma-4-e2b", .args = "--device xpu --attention-backend triton --quantization fp8"}}},
+     .quiet_on = {{{.model = "gemma-4-e2b", .args = "--device xpu --attention-backend triton"},
+                   {.model = "gemma-4-31b-it", .args = "--device xpu --tp-size 4 --quantization fp8"}}}},
     {.id = "QN019",
      .field = Field::fp8_gemm_runner_backend,
      .summary = "a backend of block FP8 products that is another vendor's",

@@ -70,6 +70,13 @@ constexpr RotaryClass kClasses[] = {
     {"DeepseekV32ForCausalLM", WithoutBase::kRaisesUnscaled},
 };
 
+// Classes that hand get_rope no scaling: read in 0.5.13, 0.5.16, 0.5.19 and 0.5.23, where they are the same.
+constexpr std::array<std::string_view, 15> kWithoutScaling = {
+    "BaichuanForCausalLM",     "ChatGLMModel",        "DbrxForCausalLM",       "GemmaForCausalLM",
+    "Gemma2ForCausalLM",       "GPTJForCausalLM",     "GraniteMoeForCausalLM", "GraniteMoeSharedForCausalLM",
+    "MixtralForCausalLM",      "OlmoForCausalLM",     "PersimmonForCausalLM",  "PhiForCausalLM",
+    "QuantMixtralForCausalLM", "StableLmForCausalLM", "Starcoder2ForCausalLM"};
+
 // Types that get_rope of these releases knows.
 constexpr std::array<std::string_view, 8> kTypes = {"default", "linear",        "dynamic",  "llama3",
                                                     "yarn",    "deepseek_yarn", "longrope", "proportional"};
@@ -216,6 +223,22 @@ std::optional<Finding> unknown_type(const LaunchFacts& f) {
   return Finding{.message = fmt::format("rope_scaling {}", fault)};
 }
 
+std::optional<Finding> scaling_not_taken(const LaunchFacts& f) {
+  const std::string_view served = has_classes_of_its_own(f) ? "" : serving_class(f);
+  if (std::ranges::find(kWithoutScaling, served) == kWithoutScaling.end()) return std::nullopt;
+  const Value now = f.model().text("rope_parameters");
+  const Value* type = now.find("rope_type");
+  if (type == nullptr) type = now.find("type");
+  if (type == nullptr || !type->is_string() || type->as_string() == "default") return std::nullopt;
+  Finding finding{.message = fmt::format("{} makes its positions without the scaling {}", served, type->json())};
+  if (const auto given = override_of(f); given && given->rope.is_dict()) {
+    finding.field = Field::json_model_override_args;
+    finding.remedies = {to_drop("--json-model-override-args")};
+  }
+  finding.remedies.push_back(to_give("--model-impl", {"transformers"}));
+  return finding;
+}
+
 const Rule kRules[] = {
     {.id = "RO001",
      .field = Field::json_model_override_args,
@@ -285,6 +308,24 @@ const Rule kRules[] = {
                     .args = "--device xpu --json-model-override-args "
                             "{\"rope_scaling\":{\"rope_type\":\"su\",\"rope_theta\":1000000,\"factor\":4.0}}"}}},
      .quiet_on = {{{.model = "qwen3-8b",
+                    .args = "--device xpu --json-model-override-args "
+                            "{\"rope_scaling\":{\"rope_type\":\"linear\",\"rope_theta\":1000000,\"factor\":4.0}}"}}}},
+    {.id = "RO006",
+     .field = Field::model_path,
+     .summary = "scaled positions whose class knows of no scaling",
+     .why = "The class asks for its positions by their base alone, with no log line: text beyond the length that the "
+            "model was trained for is wrong, and any text of a model that was trained with the scaling.",
+     .remedies = {words("SGLang's backend for transformers' classes, which scale them")},
+     .source = "sglang/srt/models: mixtral.py, gemma.py, gemma2.py, olmo.py, phi.py, stablelm.py, starcoder2.py, "
+               "granitemoe.py, baichuan.py, chatglm.py, dbrx.py, gpt_j.py, persimmon.py",
+     .check = scaling_not_taken,
+     .fires_on = {{{.model = "gemma-2-9b-it",
+                    .args = "--device xpu --tp-size 2 --json-model-override-args "
+                            "{\"rope_scaling\":{\"rope_type\":\"linear\",\"rope_theta\":10000,\"factor\":4.0}}"}}},
+     .quiet_on = {{{.model = "gemma-2-9b-it",
+                    .args = "--device xpu --tp-size 2 --json-model-override-args "
+                            "{\"rope_scaling\":{\"rope_type\":\"default\",\"rope_theta\":10000}}"},
+                   {.model = "qwen3-8b",
                     .args = "--device xpu --json-model-override-args "
                             "{\"rope_scaling\":{\"rope_type\":\"linear\",\"rope_theta\":1000000,\"factor\":4.0}}"}}}},
 };

@@ -65,18 +65,20 @@ struct Tower {
   Cut heads;
   Cut width;
   bool whole_by_option;   // --mm-enable-dp-encoder leaves it whole on every rank
+  bool sums_over_all;     // and not over the ranks of a group, where attention has groups
   std::int64_t unit = 1;  // that the width is filled up to
 };
 
-constexpr Tower kTowers[] = {{"Gemma3ForConditional", Cut::kOverAttention, Cut::kOverAll, false},
-                             {"Gemma4ForConditional", Cut::kOverAll, Cut::kOverAll, false},
-                             {"InternVLChat", Cut::kNot, Cut::kOverAll, true},
-                             {"Lfm2Vl", Cut::kOverAttention, Cut::kOverAll, false},
-                             {"Mistral3For", Cut::kOverAttention, Cut::kOverAll, false},
-                             {"Qwen2VL", Cut::kOverAttention, Cut::kOverAll, false},
-                             {"Qwen2_5_VL", Cut::kOverAttention, Cut::kOverAll, true, 8},
-                             {"Qwen3VL", Cut::kOverAttention, Cut::kOverAttention, true},
-                             {"Qwen3_5", Cut::kOverAttention, Cut::kOverAttention, true}};
+constexpr Tower kTowers[] = {{"Gemma3ForConditional", Cut::kOverAttention, Cut::kOverAll, false, true},
+                             {"Gemma4ForConditional", Cut::kOverAll, Cut::kOverAll, false, false},
+                             {"InternVLChat", Cut::kNot, Cut::kOverAll, true, true},
+                             {"Lfm2Vl", Cut::kOverAttention, Cut::kOverAll, false, true},
+                             {"Mistral3For", Cut::kOverAttention, Cut::kOverAll, false, true},
+                             {"MllamaFor", Cut::kNot, Cut::kNot, false, true},
+                             {"Qwen2VL", Cut::kOverAttention, Cut::kOverAll, false, true},
+                             {"Qwen2_5_VL", Cut::kOverAttention, Cut::kOverAll, true, true, 8},
+                             {"Qwen3VL", Cut::kOverAttention, Cut::kOverAttention, true, false},
+                             {"Qwen3_5", Cut::kOverAttention, Cut::kOverAttention, true, false}};
 
 std::int64_t first_size(const Value& vision, std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys) {
@@ -118,6 +120,21 @@ std::optional<Finding> tower_uneven(const LaunchFacts& f) {
   Finding finding{.message = std::move(message)};
   if (tower->whole_by_option) finding.remedies.push_back(to_give("--mm-enable-dp-encoder"));
   finding.remedies.push_back({.steps = {{StepKind::kLower, "--tp-size"}}});
+  return finding;
+}
+
+std::optional<Finding> tower_over_groups(const LaunchFacts& f) {
+  const Tower* tower = cut_tower(f);
+  const bool runs = tower != nullptr && !f.on(Field::language_only) && !f.is(Field::disaggregation_mode, "decode");
+  if (!runs || !tower->sums_over_all) return std::nullopt;
+  const std::int64_t ranks = f.attention_tp();
+  if (f.attention_dp() <= 1 || ranks <= 1 || ranks >= f.tp()) return std::nullopt;
+  Finding finding{.message = fmt::format("the vision tower is cut over the {} ranks of an attention group and summed "
+                                         "over all {}",
+                                         ranks, f.tp())};
+  if (tower->whole_by_option) finding.remedies.push_back(to_give("--mm-enable-dp-encoder"));
+  finding.remedies.push_back(to_give("--attn-dp-size", {std::to_string(f.tp())}));
+  finding.remedies.push_back(to_drop("--attn-dp-size"));
   return finding;
 }
 
@@ -232,6 +249,22 @@ const Rule kRules[] = {
                    {.model = "gemma-3-27b-it", .args = "--device xpu --tp-size 32", .device = "b60x32"}}},
      .quiet_on = {{{.model = "qwen3-vl-8b-instruct", .args = "--device xpu --tp-size 16", .device = "b60x32"},
                    {.model = "internvl2_5-2b", .args = "--device xpu --trust-remote-code --tp-size 8"}}}},
+    {.id = "VI006",
+     .field = Field::attn_dp_size,
+     .summary = "a vision tower over attention groups that sums over all ranks",
+     .why = "ValueError while the model is built, by text alone, too: the sums would mix images of other groups. One "
+            "rank a group sums nothing.",
+     .remedies = {drop("--attn-dp-size")},
+     .source = "sglang/srt/layers/dp_attention.py: reject_attn_tp_shard_with_tp_reduce; "
+               "sglang/srt/layers/attention/vision.py; sglang/srt/models: siglip.py, siglip2.py, pixtral.py, "
+               "internvl.py, mllama.py, qwen2_vl.py, qwen2_5_vl.py",
+     .since = v0_5(22),
+     .check = tower_over_groups,
+     .fires_on = {{{.model = "gemma-3-27b-it", .args = "--device xpu --tp-size 4 --attn-dp-size 2"},
+                   {.model = "internvl2_5-2b",
+                    .args = "--device xpu --trust-remote-code --tp-size 4 --attn-dp-size 2"}}},
+     .quiet_on = {{{.model = "gemma-3-27b-it", .args = "--device xpu --tp-size 4 --attn-dp-size 4"},
+                   {.model = "qwen3-vl-8b-instruct", .args = "--device xpu --tp-size 4 --attn-dp-size 2"}}}},
 };
 
 }  // namespace
