@@ -113,9 +113,10 @@ std::optional<Finding> rotary_by_kind(const LaunchFacts& f) {
                                  name)};
 }
 
-// Classes whose forward takes what another stage hands on, and that assert against stages nonetheless.
-constexpr std::array<std::string_view, 4> kAssertOneStage = {
-    "SDARForCausalLM", "SDARMoeForCausalLM", "NanbeigeForCausalLM", "InternS2MobiusForConditionalGeneration"};
+// Classes whose forward takes what another stage hands on, and that assert against stages nonetheless, or build all
+// layers in each and look at nothing that is handed on (Llama 4's text).
+constexpr std::array<std::string_view, 5> kOneStage = {"SDARForCausalLM", "SDARMoeForCausalLM", "NanbeigeForCausalLM",
+                                                       "InternS2MobiusForConditionalGeneration", "Llama4ForCausalLM"};
 
 template <std::size_t N>
 bool among(const std::array<std::string_view, N>& names, std::string_view name) {
@@ -126,10 +127,10 @@ std::optional<Finding> no_stages(const LaunchFacts& f) {
   if (f.pp() == 1) return std::nullopt;
   const std::string_view name = serving_class(f);
   const ModelClass kind = facts::model_class(name, f.release());
-  if (name.empty() || (kind != ModelClass::kWhole && !among(kAssertOneStage, name))) return std::nullopt;
+  if (name.empty() || (kind != ModelClass::kWhole && !among(kOneStage, name))) return std::nullopt;
   Finding finding{.message = fmt::format("{} cannot run in {} pipeline stages", name, f.pp())};
   finding.remedies = {to_drop("--pp-size")};
-  if (among(kAssertOneStage, name)) return finding;
+  if (among(kOneStage, name)) return finding;
   for (Remedy& later : later_release(f, name, takes_stages)) finding.remedies.push_back(std::move(later));
   return finding;
 }
@@ -503,9 +504,11 @@ const Rule kRules[] = {
     {.id = "MC002",
      .field = Field::pp_size,
      .summary = "pipeline stages with a model whose class takes none",
-     .why = "The worker asserts after the weights are loaded: the class's forward takes nothing from another stage.",
+     .why = "The worker asserts after the weights are loaded: the class's forward takes nothing from another stage. Of "
+            "the classes that take it by name alone some assert while they are built, and Llama 4's text builds all "
+            "layers in each stage and hands nothing on.",
      .remedies = {drop("--pp-size")},
-     .source = "srt/model_executor/model_runner.py (support_pp)",
+     .source = "srt/model_executor/model_runner.py (support_pp); srt/models/llama4.py",
      .check = no_stages,
      .fires_on = {{{.model = "gemma-2-9b-it", .args = "--device xpu --pp-size 2"}}},
      .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --pp-size 2"},
