@@ -242,6 +242,40 @@ TEST(Certainty, WhatFillsTheBudgetIsAmongTheRemedies) {
   EXPECT_THAT(adapters, HasSubstr("fix: --max-loras-per-batch 4"));
 }
 
+// How large adapters are stands in files that no rule reads: what they leave is not told without them.
+TEST(Certainty, WhatIsLeftBesideAdaptersIsNotTold) {
+  const auto run = testing::run_tool({"check", "--no-kernel", "--", "--model-path", "meta-llama/Llama-3.1-8B-Instruct",
+                                      "--enable-lora", "--max-lora-rank", "64", "--lora-target-modules", "all"});
+  EXPECT_THAT(run.out, HasSubstr("adapters and the KV cache share what is left"));
+  EXPECT_THAT(run.out, Not(HasSubstr("GiB is left for the KV cache")));
+}
+
+// Stages multiply the machines that there are, and the host memory that is named is one machine's.
+TEST(Certainty, MachinesAndTheirMemoryAreCountedOfAllNodes) {
+  const auto told = [](const char* model, const char* tp, const char* nodes) {
+    return testing::run_tool({"check", "--no-kernel", "--", "--model-path", model, "--tp", tp, "--nnodes", nodes,
+                              "--node-rank", "0", "--dist-init-addr", "10.0.0.1:5000"})
+        .out;
+  };
+  EXPECT_THAT(told("moonshotai/Kimi-K2-Instruct", "16", "4"),
+              ::testing::AllOf(HasSubstr("200 GiB of host memory on each machine"), Not(HasSubstr("--nnodes 28"))));
+  EXPECT_THAT(told("Qwen/Qwen3-235B-A22B", "8", "2"), HasSubstr("--pp-size 3 --nnodes 6 "));
+  EXPECT_THAT(told("Qwen/Qwen3-235B-A22B", "8", "1"), HasSubstr("--pp-size 3 --nnodes 3 "));
+}
+
+TEST(Certainty, MoreRanksThanAssumedCardsAreADoubt) {
+  const auto run = [](std::vector<std::string> words) {
+    words.insert(words.end(), {"--", "--model-path", "Qwen/Qwen3-8B", "--tp", "16"});
+    return testing::run_tool(words);
+  };
+  const auto assumed = run({"check", "--no-kernel"});
+  EXPECT_THAT(assumed.out, HasSubstr("\ndoubtful: 0 errors"));
+  EXPECT_EQ(assumed.status, 0);
+  const auto given = run({"check", "--no-kernel", "--device-count", "8"});
+  EXPECT_THAT(given.out, HasSubstr("error[PL001]"));
+  EXPECT_EQ(given.status, 1);
+}
+
 // A kernel that is not there is no error, because another card has it, and no clean launch either.
 TEST(Certainty, AWarningThatLeavesNoServerIsADoubt) {
   const auto run = testing::run_tool({"check", "--no-kernel", "--device-profile", "max1550", "--", "--model-path",

@@ -71,6 +71,19 @@ TEST(Suggest, MemoryMeansTheFewestCards) {
   EXPECT_EQ(out["suggestions"][0]["cards"], 1);
 }
 
+TEST(Suggest, OfEqualLaunchesTheOneThatServesMoreRequestsComesFirst) {
+  for (const char* goal : {"memory", "throughput", "latency"}) {
+    const auto out =
+        suggested({"Qwen/Qwen3-14B", "--for", goal, "--device-profile", "b580", "--device-count", "4", "--most", "20"});
+    const auto& all = out["suggestions"];
+    ASSERT_GT(all.size(), 1U) << goal;
+    for (std::size_t i = 1; i < all.size(); ++i) {
+      if (all[i]["tokens"] != all[i - 1]["tokens"] || all[i]["cards"] != all[i - 1]["cards"]) continue;
+      EXPECT_GE(all[i - 1]["requests_at_once"], all[i]["requests_at_once"]) << goal << ' ' << i;
+    }
+  }
+}
+
 TEST(Suggest, WhatDoesNotFitIsToldWithItsNearestMiss) {
   const auto out = suggested(
       {"meta-llama/Llama-3.3-70B-Instruct", "--context", "8192", "--device-profile", "b580", "--device-count", "2"}, 1);

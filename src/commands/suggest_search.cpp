@@ -208,12 +208,16 @@ bool better(const std::string& goal, const Suggestion& a, const Suggestion& b) {
   const auto plain = [](const Suggestion& c) {
     return std::tuple(c.warnings, c.losses, c.half_cache, !c.intel_kernels);
   };
-  if (goal == "memory") return std::tuple(a.cards, plain(a), -a.tokens()) < std::tuple(b.cards, plain(b), -b.tokens());
+  // Of equal ones that which serves more requests: larger pages hold fewer.
+  if (goal == "memory")
+    return std::tuple(a.cards, plain(a), -a.tokens(), -a.requests()) <
+           std::tuple(b.cards, plain(b), -b.tokens(), -b.requests());
   if (goal == "throughput")
-    return std::tuple(plain(a), -a.tokens(), a.cards) < std::tuple(plain(b), -b.tokens(), b.cards);
+    return std::tuple(plain(a), -a.tokens(), a.cards, -a.requests()) <
+           std::tuple(plain(b), -b.tokens(), b.cards, -b.requests());
   const auto to_read = [](const Suggestion& c) { return std::max(c.memory.weights, kWorthSharing); };
-  return std::tuple(plain(a), to_read(a), a.cards, -a.tokens()) <
-         std::tuple(plain(b), to_read(b), b.cards, -b.tokens());
+  return std::tuple(plain(a), to_read(a), a.cards, -a.tokens(), -a.requests()) <
+         std::tuple(plain(b), to_read(b), b.cards, -b.tokens(), -b.requests());
 }
 
 }  // namespace preflight::commands

@@ -178,8 +178,9 @@ std::optional<Finding> fp8_experts_on_two(const LaunchFacts& f) {
 
 std::optional<Finding> lunar_lake(const LaunchFacts& f) {
   if (!f.is(Field::device, "xpu") || !is_card(f, "140V")) return std::nullopt;
-  return Finding{.message =
-                     fmt::format("{} with Linux 6.18: the first allocation was reported to fail", f.device().name)};
+  return Finding{.message = fmt::format("{}: where Linux is 6.18, the first allocation was reported to fail; which one "
+                                        "runs there is not looked at",
+                                        f.device().name)};
 }
 
 // A card that has a profile, and is neither Battlemage nor of its architecture. The package's norm is SGLang's on XPU,

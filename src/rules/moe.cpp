@@ -369,8 +369,9 @@ const Rule kRules[] = {
      .field = Field::moe_a2a_backend,
      .summary = "experts sent by a package of other devices",
      .why =
-         "Their packages are built for NVIDIA's, AMD's or Ascend's devices. The class of each asks for its package "
-         "when the first layer with experts is built: ImportError. Ascend's fused experts are asked for at the first "
+         "DeepEP, Mooncake, NIXL, MORI, pplx and the others are packages for NVIDIA's, AMD's or Ascend's devices. Each "
+         "is imported when the first layer with experts is built: ImportError. Ascend's fused experts are asked for at "
+         "the first "
          "forward pass.",
      .remedies = {drop("--moe-a2a-backend")},
      .source = "sglang/srt/layers/moe/token_dispatcher/: deepep.py, deepep_v2.py, mooncake.py, nixl.py, moriep.py, "

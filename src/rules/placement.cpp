@@ -209,25 +209,29 @@ std::vector<Remedy> more_cards(const LaunchFacts& f, double device) {
 std::vector<Remedy> beyond_this_machine(const LaunchFacts& f, double need, double device, std::int64_t widest) {
   const auto weights = loaded_on_rank(f, widest);
   const double rank = weights ? weights->all() : need;
-  const double all = rank * static_cast<double>(widest);
-  const auto machines =
-      std::max<std::int64_t>(2, integer::bounded_whole(std::ceil(all / (kShare * device * f.device().count))));
+  // On several machines the cards are those that ranks have now: stages multiply them as they are.
+  const std::int64_t nodes_now = node_ranks(f).nodes;
+  const std::int64_t cards_now = nodes_now > 1 ? widest : f.device().count;
+  const double each = rank * static_cast<double>(widest) / static_cast<double>(std::max<std::int64_t>(1, cards_now));
+  const auto stages = std::max<std::int64_t>(2, integer::bounded_whole(std::ceil(each / (kShare * device))));
   const Remedy ranks = widest > f.tp() ? to_give("--tp-size", {std::to_string(widest)}) : Remedy{};
-  const auto cards = static_cast<double>(integer::bounded_times(machines, f.device().count));
-  const Remedy share = share_for(all / cards, device).value_or(Remedy{});
-  const std::int64_t nodes = integer::bounded_times(node_ranks(f).nodes, machines);
+  const Remedy share = share_for(each / static_cast<double>(stages), device).value_or(Remedy{});
+  const std::int64_t nodes = integer::bounded_times(nodes_now, stages);
   std::vector<Remedy> list = {
-      together({ranks, to_give("--pp-size", {std::to_string(integer::bounded_times(f.pp(), machines))}),
+      together({ranks, to_give("--pp-size", {std::to_string(integer::bounded_times(f.pp(), stages))}),
                 to_give("--nnodes", {std::to_string(nodes)}), to_give("--dist-init-addr", {std::string(kSomeAddress)}),
                 share, in_words(fmt::format("on {} such machines", nodes))})};
   // The host's memory is a processor's own GPU's already.
   if (facts::is_integrated(f.device())) return list;
   const double kept = rank - 0.5 * device;
   const double offloaded = std::ceil(plan::bytes_when_created(f.launch(), kept) / kGib);
-  list.push_back(together({ranks, to_give("--cpu-offload-gb", {fmt::format("{:.0f}", offloaded)}),
-                           to_give("--mem-fraction-static", {"0.7"}),
-                           in_words(fmt::format("(the weights are then read from {:.0f} GiB of host memory, slowly)",
-                                                std::ceil(kept / kGib) * static_cast<double>(widest)))}));
+  const double ranks_here = std::ceil(static_cast<double>(node_ranks(f).count()) * static_cast<double>(widest) /
+                                      static_cast<double>(std::max<std::int64_t>(1, f.tp())));
+  list.push_back(
+      together({ranks, to_give("--cpu-offload-gb", {fmt::format("{:.0f}", offloaded)}),
+                to_give("--mem-fraction-static", {"0.7"}),
+                in_words(fmt::format("(the weights are then read from {:.0f} GiB of host memory{}, slowly)",
+                                     std::ceil(kept / kGib) * ranks_here, nodes_now > 1 ? " on each machine" : ""))}));
   return list;
 }
 
@@ -280,10 +284,12 @@ std::optional<Finding> weights_over_budget(const LaunchFacts& f) {
   }
   if (need < sure * budget) {
     finding.severity = Severity::kWarning;
-    finding.message += left_for_cache(need, budget);
+    // How large adapters are stands in their files, which no rule reads.
+    finding.message += f.on(Field::enable_lora) && need < budget ? ": adapters and the KV cache share what is left"
+                                                                 : left_for_cache(need, budget);
   }
   if (f.since(20) && !f.given(Field::mem_fraction_static)) {
-    finding.message += "; SGLang's own share leaves 2 GiB more to XPU than before 0.5.20";
+    finding.message += "; SGLang's own share keeps 2 GiB more of the card free than before 0.5.20";
   }
   return finding;
 }
@@ -583,6 +589,7 @@ const Rule kRules[] = {
                   words("as many cards (--device-count)")},
      .source = "sglang/srt/model_executor/model_runner.py, later sglang/srt/distributed/bootstrap.py",
      .need = RuleNeed::kNothing,
+     .doubtful = true,
      .check = device_count,
      .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --tp-size 8", .device = "b60x4"},
                    {.model = "qwen3-8b", .args = "--device xpu --base-gpu-id 7 --tp-size 2"}}},
@@ -592,8 +599,8 @@ const Rule kRules[] = {
      .refs = {"MEM-1"},
      .field = Field::mem_fraction_static,
      .summary = "the weights fill the static memory budget",
-     .why = "The KV cache is what the weights leave of the budget; where they leave none the worker ends: "
-            "ValueError since 0.5.14, before it, and where what is left takes no page, RuntimeError.",
+     .why = "The KV cache is what the weights leave of the budget. Where they leave none the worker ends with a "
+            "ValueError; before 0.5.14, and where what is left holds no page, with a RuntimeError.",
      .remedies = {raise("--mem-fraction-static"), lower("--chunked-prefill-size"), raise("--tp-size"), stored_as("fp8"),
                   remedy::on_another_card()},
      .source = "sglang/srt/model_executor/pool_configurator.py; since 0.5.14 model_runner_kv_cache_mixin.py beside it, "

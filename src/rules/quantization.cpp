@@ -558,9 +558,9 @@ const Rule kRules[] = {
      .field = Field::quantization,
      .summary = "a form of GPTQ that XPU does not run",
      .why =
-         "NotImplementedError: of experts while the model is built, of an order that ranks share once the weights are "
-         "loaded, as is ValueError of other group sizes; other bits are unpacked as 4. With moe_wna16 RuntimeError: in "
-         "0.5.19 once the weights are loaded, later while the model is built.",
+         "Experts raise NotImplementedError while the model is built. A row order that ranks share raises it once the "
+         "weights are loaded, where other group sizes raise ValueError; other widths than 4 bits are unpacked as 4. "
+         "moe_wna16 raises RuntimeError, in 0.5.19 once the weights are loaded, later while the model is built.",
      .remedies = {stored_as("fp8"), stored_as("unquantized")},
      .source = "sglang/srt/layers/quantization/gptq/gptq.py, utils.py: override_config, moe_wna16.py; "
                "sglang/srt/hardware_backend/xpu/quantization",
@@ -861,7 +861,7 @@ const Rule kRules[] = {
     {.id = "QN016",
      .field = Field::quantization,
      .summary = "an NVFP4 checkpoint on an Intel GPU",
-     .why = "ValueError: of experts while the model is built, of other layers once the weights are loaded.",
+     .why = "Experts raise ValueError while the model is built, other layers once the weights are loaded.",
      .remedies = {stored_as("fp8"), stored_as("unquantized")},
      .source = "sglang/srt/layers/quantization/modelopt_quant.py",
      .device = "xpu",

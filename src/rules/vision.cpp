@@ -125,7 +125,7 @@ std::optional<Finding> tower_uneven(const LaunchFacts& f) {
 
 std::optional<Finding> tower_over_groups(const LaunchFacts& f) {
   const Tower* tower = cut_tower(f);
-  const bool runs = tower != nullptr && !f.on(Field::language_only) && !f.is(Field::disaggregation_mode, "decode");
+  const bool runs = tower != nullptr && !f.on(Field::language_only) && !f.only_decodes();
   if (!runs || !tower->sums_over_all) return std::nullopt;
   const std::int64_t ranks = f.attention_tp();
   if (f.attention_dp() <= 1 || ranks <= 1 || ranks >= f.tp()) return std::nullopt;
