@@ -311,6 +311,7 @@ const Rule kRules[] = {
                     .args = "--device xpu --json-model-override-args "
                             "{\"rope_scaling\":{\"rope_type\":\"linear\",\"rope_theta\":1000000,\"factor\":4.0}}"}}}},
     {.id = "RO006",
+     .severity = Severity::kWarning,  // text of the length that it was trained for is right
      .field = Field::model_path,
      .summary = "scaled positions whose class knows of no scaling",
      .why = "The class asks for its positions by their base alone, with no log line: text beyond the length that the "
