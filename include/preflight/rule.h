@@ -7,8 +7,8 @@
 
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <optional>
-#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -105,11 +105,36 @@ struct CheckResult {
   Coverage coverage;
 };
 
+// Rules by their places; gone through as rules.
+class RuleList {
+ public:
+  class Iterator {
+   public:
+    using value_type = Rule;
+    using difference_type = std::ptrdiff_t;
+    Iterator() = default;
+    explicit Iterator(const Rule* const* at) : at_(at) {}
+    const Rule& operator*() const { return **at_; }
+    Iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+    Iterator operator++(int) { return Iterator(at_++); }
+    bool operator==(const Iterator&) const = default;
+
+   private:
+    const Rule* const* at_ = nullptr;
+  };
+  explicit RuleList(std::span<const Rule* const> places) : places_(places) {}
+  [[nodiscard]] Iterator begin() const { return Iterator(places_.data()); }
+  [[nodiscard]] Iterator end() const { return Iterator(places_.data() + places_.size()); }
+
+ private:
+  std::span<const Rule* const> places_;
+};
+
 // Every rule, in the order they are reported.
-std::span<const Rule* const> rules_in_order();
-inline auto all_rules() {
-  return std::views::transform(rules_in_order(), [](const Rule* rule) -> const Rule& { return *rule; });
-}
+RuleList all_rules();
 // By our id, else by a reference id ("K-6"; the first rule that carries it). nullptr when there is none.
 const Rule* find_rule(std::string_view id_or_ref);
 

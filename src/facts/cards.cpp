@@ -329,7 +329,8 @@ bool usable(const Card& card) { return (card.driver == "xe" || card.driver == "i
 // A processor's own graphics is the last device of Level Zero, unless it is asked for the order of PCI.
 void put_integrated_last(std::vector<const Card*>& cards, const Environment& env) {
   const auto asked = number<int>(variable(env, "ZE_ENABLE_PCI_ID_DEVICE_ORDER"), 10);
-  if (asked.value_or(0) == 0) std::ranges::stable_partition(cards, [](const Card* card) { return !card->integrated; });
+  if (asked.value_or(0) == 0)
+    std::stable_partition(cards.begin(), cards.end(), [](const Card* card) { return !card->integrated; });
 }
 
 // torch takes cards, and integrated graphics only where no card is left.

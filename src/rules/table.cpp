@@ -29,9 +29,9 @@ std::vector<const Rule*> join_families() {
 
 }  // namespace
 
-std::span<const Rule* const> rules_in_order() {
+RuleList all_rules() {
   static const std::vector<const Rule*> all = join_families();
-  return all;
+  return RuleList(all);
 }
 
 namespace {
@@ -46,16 +46,16 @@ constexpr AddedReference kAdded[] = {{"DET-2", "BK001"}};
 }  // namespace
 
 const Rule* find_rule(std::string_view id_or_ref) {
-  const auto rules = rules_in_order();
+  const RuleList rules = all_rules();
   static const auto by_id = [&] {
     std::unordered_map<std::string_view, const Rule*> found;
-    for (const Rule* r : rules) found.emplace(r->id, r);
+    for (const Rule& r : rules) found.emplace(r.id, &r);
     return found;
   }();
   if (const auto rule = by_id.find(id_or_ref); rule != by_id.end()) return rule->second;
   if (id_or_ref.empty()) return nullptr;
-  for (const Rule* r : rules) {
-    if (std::ranges::find(r->refs, id_or_ref) != r->refs.end()) return r;
+  for (const Rule& r : rules) {
+    if (std::ranges::find(r.refs, id_or_ref) != r.refs.end()) return &r;
   }
   for (const AddedReference& added : kAdded) {
     if (added.ref == id_or_ref) return find_rule(added.rule);
