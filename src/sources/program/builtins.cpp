@@ -20,10 +20,6 @@ using Kind = Val::Kind;
 
 constexpr std::size_t kPullSteps = 6;  // to ask an iterator for its next item
 
-std::int64_t characters(std::string_view text) {
-  return std::ranges::count_if(text, [](char c) { return !is_inside_character(c); });
-}
-
 bool any_many(const std::vector<Val>& items) { return std::any_of(items.begin(), items.end(), is_many); }
 
 }  // namespace
@@ -137,7 +133,7 @@ std::optional<Val> Follower::builtin_number(const std::string& name, const Argum
                    Kind::kTuple);
   }
   if (name == "pow" && a.values.size() == 2 && a.keys.empty()) return binary("**", v, a.values[1], a.at, a.end);
-  if (name == "ord" && alone && v.known_text() && characters(v.text->text) != 1) refuse("TypeError", a.at);
+  if (name == "ord" && alone && v.known_text() && count_characters(v.text->text) != 1) refuse("TypeError", a.at);
   if (name == "ord" && alone && v.known_text() && v.text->text.size() == 1) {
     const auto letter = static_cast<unsigned char>(v.text->text[0]);
     return letter < 0x80 ? std::optional(whole(letter)) : std::nullopt;
@@ -429,7 +425,7 @@ std::optional<Val> Follower::builtin_of_items(const std::string& name, Arguments
   }
   if (name == "len" && a.values[0].known_text()) {
     spend_bytes(a.values[0].text->text.size());
-    return whole(characters(a.values[0].text->text));
+    return whole(count_characters(a.values[0].text->text));
   }
   if (name == "len" && is_iterator(a.values[0])) refuse("TypeError", a.at);
   const bool set_size = name == "len" && a.values[0].is(Kind::kSet);

@@ -115,7 +115,7 @@ Val Follower::padded(const std::string& name, const std::string& s, const Argume
   const bool known = !a.values.empty() && a.values[0].whole() && a.values[0].integer <= kWidest && plain;
   if (!known || (sign != nullptr && !sign->known_text())) return unclear(a.at, a.end);
   if (sign != nullptr && sign->text->text.size() != 1) {
-    const bool one = std::ranges::count_if(sign->text->text, [](char c) { return !is_inside_character(c); }) == 1;
+    const bool one = count_characters(sign->text->text) == 1;
     one ? void() : refuse("TypeError", a.at);
     return unclear(a.at, a.end);
   }
