@@ -371,8 +371,7 @@ const Rule kRules[] = {
      .why =
          "DeepEP, Mooncake, NIXL, MORI, pplx and the others are packages for NVIDIA's, AMD's or Ascend's devices. Each "
          "is imported when the first layer with experts is built: ImportError. Ascend's fused experts are asked for at "
-         "the first "
-         "forward pass.",
+         "the first forward pass.",
      .remedies = {drop("--moe-a2a-backend")},
      .source = "sglang/srt/layers/moe/token_dispatcher/: deepep.py, deepep_v2.py, mooncake.py, nixl.py, moriep.py, "
                "pplx.py, flashinfer.py; sglang/srt/hardware_backend/npu/moe/fuseep.py (0.5.14 to 0.5.23)",

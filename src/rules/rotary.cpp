@@ -199,10 +199,15 @@ std::optional<Finding> base_beside_the_dict(const LaunchFacts& f) {
                  .remedies = {given->with_rope(now.with("rope_theta", asked))}};
 }
 
+// Where get_rope looks for the kind of a scaling; null where the dict names none.
+const Value* kind_of(const Value& rope) {
+  const Value* type = rope.find("rope_type");
+  return type != nullptr ? type : rope.find("type");
+}
+
 // What get_rope misses in the dict, in words; "" where it makes an embedding of it.
 std::string missed(const Value& rope) {
-  const Value* type = rope.find("rope_type");
-  if (type == nullptr) type = rope.find("type");
+  const Value* type = kind_of(rope);
   if (type == nullptr) return "has no rope_type";
   if (!type->is_string()) return "";
   const bool known = std::ranges::find(kTypes, type->as_string()) != kTypes.end();
@@ -227,8 +232,7 @@ std::optional<Finding> scaling_not_taken(const LaunchFacts& f) {
   const std::string_view served = has_classes_of_its_own(f) ? "" : serving_class(f);
   if (std::ranges::find(kWithoutScaling, served) == kWithoutScaling.end()) return std::nullopt;
   const Value now = f.model().text("rope_parameters");
-  const Value* type = now.find("rope_type");
-  if (type == nullptr) type = now.find("type");
+  const Value* type = kind_of(now);
   if (type == nullptr || !type->is_string() || type->as_string() == "default") return std::nullopt;
   Finding finding{.message = fmt::format("{} makes its positions without the scaling {}", served, type->json())};
   if (const auto given = override_of(f); given && given->rope.is_dict()) {
