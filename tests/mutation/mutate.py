@@ -308,7 +308,9 @@ def try_all(mutants, recorded, tests, log, jobs):
     if tests:
         tests.jobs = max(1, jobs // max(1, len(groups)))  # what other groups leave idle
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for found in pool.map(fates, groups):
+        # As they end: a log that a run leaves behind holds all that was done.
+        for done in concurrent.futures.as_completed([pool.submit(fates, group) for group in groups]):
+            found = done.result()
             slow += [m for m, fate in found.items() if fate == "does not end"]
             for mutant in found:
                 if mutant not in slow:
