@@ -32,13 +32,15 @@ using testing::Said;
 std::vector<std::string> said_in_releases(const std::string& line) {
   std::map<Release, Said> by_release;
   Said ever;
-  for (const Release release : supported_releases()) {
+  for (const Release release : testing::releases_looked_at()) {
     by_release[release] = testing::said_of(testing::launch_of_line(release, line));
     ever.merge(Said(by_release[release]));
   }
   std::vector<std::string> lines;
   for (const std::string& said : ever) {
-    const auto holds = [&](Release release) { return by_release[release].contains(said) ? 1 : 0; };
+    const auto holds = [&](Release release) {
+      return by_release.contains(release) && by_release.at(release).contains(said) ? 1 : 0;
+    };
     lines.push_back(fmt::format("{} | {}", testing::release_ranges(holds), said));
   }
   return lines;
@@ -67,8 +69,9 @@ TEST(LaunchReleases, SayWhatIsWrittenDown) {
   }
   ASSERT_GT(written.size(), 50U);
   std::string now;
-  for (const auto& [launch, lines] : written) {
+  for (const auto& [launch, all_lines] : written) {
     if (!is_wanted(launch)) continue;
+    const auto lines = testing::of_those_looked_at(all_lines);
     const auto said = said_in_releases(launch);
     for (const std::string& line : said)
       EXPECT_TRUE(std::ranges::find(lines, line) != lines.end()) << launch << "\n  is not written down: " << line;

@@ -109,7 +109,10 @@ def together(judge):
 
 
 def environment(*mutants):
-    return {"PREFLIGHT_MUTANT": ",".join(f"{m.site}:{m.shift}" for m in mutants)}
+    env = {"PREFLIGHT_MUTANT": ",".join(f"{m.site}:{m.shift}" for m in mutants)}
+    if all(m.releases for m in mutants):  # tests that go through releases need not look at the others
+        env["PREFLIGHT_ONLY_RELEASES"] = ",".join(sorted({str(r).removeprefix("0.5.") for m in mutants for r in m.releases}))
+    return env
 
 
 def cases_of(program, name):
@@ -152,9 +155,11 @@ class Suites:
     def may_notice(self, name, mutant):
         return mutant.site % PLACES in self.reached[name]
 
-    def in_order(self, mutant):
-        """What killed others of this source, what is quick, and the rest."""
+    def in_order(self, mutant, failing=None):
+        """What killed others of this source, what is quick, and the rest; `failing`: tests that are known to be the only ones."""
         came_by = [n for n in self.names if self.may_notice(n, mutant)]
+        if failing is not None:
+            came_by = [n for n in came_by if any(t.startswith(n.rstrip("*")) for t in failing)]
         mean = sum(self.took.values()) / len(self.took)
         first = [n for n, _ in self.killers[mutant.path].most_common(2) if n in came_by]
         others = [n for n in came_by if n not in first]
@@ -194,7 +199,8 @@ class Suites:
         if not failed:
             return "the tests crash"
         test = failed[0].split()[3].rstrip(",")
-        self.killers[mutant.path][f"{test.split('.')[0]}.*"] += 1
+        suite = f"{test.split('.')[0]}.*"
+        self.killers[mutant.path][suite if suite in self.took else test] += 1
         return test
 
     def notices(self, mutants, timeout):
@@ -206,12 +212,8 @@ class Suites:
             launches.flush()
             env = {"PREFLIGHT_ONLY_LAUNCHES": launches.name} if tests else {}
             for mutant in mutants:
-                if tests is None:
-                    orders = self.in_order(mutant)
-                else:
-                    own = [t for t in tests if any(self.may_notice(n, mutant) for n in self.names if t.startswith(n.rstrip("*")))]
-                    orders = [own] if own else []
-                for names in orders:
+                for suites in self.in_order(mutant, tests):
+                    names = suites if tests is None else [t for t in tests if any(t.startswith(n.rstrip("*")) for n in suites)]
                     if test := self.first_failing(names, mutant, timeout, env):
                         found[mutant] = test
                         break
@@ -284,15 +286,19 @@ class Log:
 
 
 def in_groups(mutants):
-    """Mixed, as one of a source may hide what another of it does; no two of a group in one place."""
-    groups = []
+    """Mixed, as one of a source may hide what another of it does; no two of a group in one place, and those together
+    that the same releases can notice."""
+    groups = collections.defaultdict(list)
     for mutant in random.Random(1).sample(mutants, len(mutants)):
-        free = (g for g in groups[-8:] if len(g) < GROUP and all(m.site != mutant.site for m in g))
+        of_releases = groups[mutant.releases]
+        free = (g for g in of_releases[-8:] if len(g) < GROUP and all(m.site != mutant.site for m in g))
         group = next(free, None)
         if group is None:
-            groups.append(group := [])
+            of_releases.append(group := [])
         group.append(mutant)
-    return groups
+    mixed = [group for alike in groups.values() for group in alike]
+    random.Random(1).shuffle(mixed)
+    return mixed
 
 
 def try_all(mutants, recorded, tests, log, jobs):

@@ -1,7 +1,10 @@
 #include "tests/support/release_ranges.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
+#include <limits>
+#include <sstream>
 
 #include <fmt/format.h>
 
@@ -16,6 +19,15 @@ bool has_later_post(Release release) {
 std::string range_text(Release first, Release last) {
   if (first.patch != last.patch) return fmt::format("{}-{}", range_begin(first), range_end(last));
   return has_later_post(last) ? range_end(last) : range_begin(first);
+}
+
+// "12", "12.post1" or "12.0"; a number alone has as many post-releases as `all_posts` says.
+Release release_of(std::string_view text, int all_posts) {
+  const std::string number(text.substr(0, text.find('.')));
+  const std::string post(text.substr(std::min(text.size(), text.find_last_not_of("0123456789") + 1)));
+  Release release = v0_5(std::stoi(number));
+  release.post = number.size() == text.size() ? all_posts : std::stoi(post);
+  return release;
 }
 
 }  // namespace
@@ -48,6 +60,41 @@ std::string release_ranges(const std::function<long(Release)>& how_often) {
   }
   close();
   return text.empty() ? "none" : text;
+}
+
+bool holds_in(std::string_view ranges, Release release) {
+  std::istringstream parts{std::string(ranges)};
+  for (std::string part; std::getline(parts, part, ',');) {
+    if (part == "none") continue;
+    const auto dash = part.find('-');
+    const Release first = release_of(part.substr(0, dash), 0);
+    const Release last = release_of(part.substr(dash + 1), std::numeric_limits<int>::max());
+    if (first <= release && release <= last) return true;
+  }
+  return false;
+}
+
+const std::vector<Release>& releases_looked_at() {
+  static const std::vector<Release> looked_at = [] {
+    std::vector<Release> out(supported_releases().begin(), supported_releases().end());
+    if (const char* ranges = std::getenv("PREFLIGHT_ONLY_RELEASES"))
+      std::erase_if(out, [&](Release release) { return !holds_in(ranges, release); });
+    return out;
+  }();
+  return looked_at;
+}
+
+std::vector<std::string> of_those_looked_at(const std::vector<std::string>& lines) {
+  std::vector<std::string> out;
+  for (const std::string& line : lines) {
+    const auto end = line.find(" | ");
+    const std::string ranges = release_ranges([&](Release release) {
+      const bool looked_at = std::ranges::find(releases_looked_at(), release) != releases_looked_at().end();
+      return looked_at && holds_in(line.substr(0, end), release) ? 1 : 0;
+    });
+    if (ranges != "none") out.push_back(ranges + line.substr(end));
+  }
+  return out;
 }
 
 std::vector<Release> releases_of(int patch) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "preflight/release.h"
@@ -18,6 +19,16 @@ std::string range_end(Release last);
 // The supported releases in which something is there, "12-14,16", with how often where it is more than once:
 // "14,15-19x2"; "none" where there is none.
 std::string release_ranges(const std::function<long(Release)>& how_often);
+
+// Whether ranges as release_ranges() writes them, none of them with a count, hold a release.
+bool holds_in(std::string_view ranges, Release release);
+
+// The releases that a test goes through: all, or those of the ranges in PREFLIGHT_ONLY_RELEASES, which tests/mutation
+// sets where the others cannot differ.
+const std::vector<Release>& releases_looked_at();
+
+// Lines "RANGES | WHAT" as they read of those releases alone.
+std::vector<std::string> of_those_looked_at(const std::vector<std::string>& lines);
 
 // The releases of a number, its post-release last: a row that holds in 0.5.12 holds in 0.5.12.post1.
 std::vector<Release> releases_of(int patch);
