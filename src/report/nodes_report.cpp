@@ -18,9 +18,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-bool has_error(const std::vector<Diagnostic>& findings) {
-  return std::ranges::any_of(findings, [](const Diagnostic& d) { return d.severity == Severity::kError; });
+std::size_t errors_of(const std::vector<Diagnostic>& findings) {
+  return static_cast<std::size_t>(std::ranges::count(findings, Severity::kError, &Diagnostic::severity));
 }
+
+bool has_error(const std::vector<Diagnostic>& findings) { return errors_of(findings) > 0; }
 
 bool has(const std::vector<Diagnostic>& findings, const Diagnostic& one) {
   return std::ranges::any_of(findings,
@@ -45,6 +47,28 @@ std::string last_line(const NodesReport& report, const Style& style) {
                      report.groups > 1 ? fmt::format(" of {} launches", report.groups) : "", report.release);
 }
 
+// A launch that SGLang accepts may fail later all the same, and is not shown as good then.
+std::string state_of(const NodeReport& node, const Style& style) {
+  if (!node.accepted) return style.red("refused");
+  const std::size_t errors = errors_of(node.findings);
+  return errors == 0 ? style.green("accepted") : style.red("accepted, with " + counted(errors, "error"));
+}
+
+// The same fault on every node is told once, with the first; the others name it.
+std::string findings_text(const NodeReport& node, const NodeReport& first, const TextOptions& options) {
+  std::string out;
+  std::vector<std::string> told;
+  for (const Diagnostic& d : node.findings) {
+    if (&node != &first && has(first.findings, d)) {
+      told.push_back(d.rule);
+    } else {
+      out += finding_text(d, node.source, options) + "\n";
+    }
+  }
+  if (!told.empty()) out += fmt::format("  as on {}: {}\n", printable(first.name), fmt::join(told, ", "));
+  return out;
+}
+
 SharedFacts facts_of(const NodesReport& report) {
   std::vector<const MachineFacts*> all;
   for (const NodeReport& node : report.nodes) {
@@ -66,15 +90,10 @@ std::string nodes_text(const NodesReport& report, const TextOptions& options) {
   std::string out = head_text(shared.head(), style);
   for (const Diagnostic& d : report.together) out += finding_text(d, {}, options) + "\n";
   for (const NodeReport& node : report.nodes) {
-    out += fmt::format("{}: {}, node rank {}\n", style.bold(printable(node.name)),
-                       node.accepted ? style.green("accepted") : style.red("refused"),
+    out += fmt::format("{}: {}, node rank {}\n", style.bold(printable(node.name)), state_of(node, style),
                        node.rank ? std::to_string(*node.rank) : "not read");
     out += own_text(shared, node.machine, style);
-    for (const Diagnostic& d : node.findings) {
-      // The same fault on every node is told once.
-      if (&node != &report.nodes.front() && has(report.nodes.front().findings, d)) continue;
-      out += finding_text(d, node.source, options) + "\n";
-    }
+    out += findings_text(node, report.nodes.front(), options);
   }
   return out + last_line(report, style);
 }

@@ -55,7 +55,8 @@ def run(command, env, timeout):
 
 
 def run_release(program, folder, release, env, timeout=LONG_TIMEOUT, cases=None):
-    command = [program, "resolve", "--sglang-version", release, "--models", f"{folder}/models", "--batch", cases or f"{folder}/cases.jsonl"]
+    command = [program, "resolve", "--sglang-version", release, "--host-memory", check.HOST_MEMORY,
+               "--models", f"{folder}/models", "--batch", cases or f"{folder}/cases.jsonl"]
     done = run(command, env, timeout)
     return done.stdout.splitlines() if done.returncode == 0 else None
 
