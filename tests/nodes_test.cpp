@@ -163,6 +163,24 @@ TEST(Nodes, HaveTheReleaseOfTheirImages) {
   EXPECT_THAT(apart.out, HasSubstr("2 nodes, SGLang 0.5.19 and 0.5.16\n"));
 }
 
+// What each server's own launch comes to is not called a matter of both, and a server that fails later is not accepted
+// without a word.
+TEST(Nodes, ThatFailByThemselvesAreNotCalledGood) {
+  const TemporaryDirectory dir;
+  std::vector<std::string> words = {"nodes", "--device-profile", "b60", "--device-count", "1"};
+  for (const int rank : {0, 1}) {
+    words.push_back(dir.file(fmt::format("n{}.sh", rank),
+                             fmt::format("python -m sglang.launch_server --model-path Qwen/Qwen3-32B --tp 2 --nnodes 2 "
+                                         "--node-rank {} --dist-init-addr h:1\n",
+                                         rank)));
+  }
+  const ToolRun run = run_tool(words);
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.out, HasSubstr("n0.sh: accepted, with 1 error, node rank 0\nerror[PL002]"));
+  EXPECT_THAT(run.out, HasSubstr("n1.sh: accepted, with 1 error, node rank 1\n  as on "));
+  EXPECT_THAT(run.out, HasSubstr("n0.sh: PL002\nnot every server is good: 2 nodes"));
+}
+
 // Two sets of one file, scripts that meet at two addresses, and two models of which one runs at a time.
 TEST(Nodes, OfSeveralLaunchesAreComparedWithinTheirOwn) {
   const TemporaryDirectory dir;

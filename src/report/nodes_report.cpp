@@ -37,7 +37,7 @@ std::string last_line(const NodesReport& report, const Style& style) {
   const std::string_view fit = doubtful ? "whether the nodes fit together is not certain" : "the nodes fit together";
   const std::string_view words =
       good ? (report.any_together ? fit : "each of these servers was looked at by itself")
-           : (report.any_together ? "the nodes do not work together" : "not every server is good");
+           : (has_error(report.together) ? "the nodes do not work together" : "not every server is good");
   const std::size_t count = report.nodes.size();
   const bool certain = good && !doubtful;
   return (certain ? style.green(words)
