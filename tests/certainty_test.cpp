@@ -80,6 +80,18 @@ TEST(Certainty, OfALimitOfTheLaunchIsNotThatOfTheCard) {
   EXPECT_EQ(found[0].message, "--max-total-tokens 100 does not hold one request of 4096");
 }
 
+TEST(Certainty, OfWhatTheHostHoldsIsNotThatOfTheCard) {
+  const Launch launch = launch_of(v0_5(23), {.model = "qwen3-8b", .args = "--device cpu"});
+  const MachineFacts machine{.host_memory_mib = 1024, .host_origin = Origin::kGiven};
+  for (const char* rule : {"PL014", "PL022", "SA012"}) {
+    std::vector<Diagnostic> findings = {{.rule = rule, .severity = Severity::kError, .message = "too many"}};
+    commands::weigh(findings, launch, std::nullopt, &machine);
+    EXPECT_EQ(findings.at(0).severity, Severity::kError) << rule << ": only the card is assumed";
+    EXPECT_EQ(findings.at(0).message,
+              "too many (weights estimated from the model's shapes, the host's memory as it was given)");
+  }
+}
+
 TEST(Certainty, OfWeightsStandsInTheirFinding) {
   const std::vector<Diagnostic> error = {{.rule = "PL002", .severity = Severity::kError, .message = "too many"}};
   const auto known = weighed(error, kNothing, Origin::kSystem);

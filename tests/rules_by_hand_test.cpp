@@ -134,6 +134,7 @@ const Row kRows[] = {
     {"ML002", 20, 21, "minicpm3-4b", "--device xpu --decode-attention-backend intel_xpu", nothing},
     {"ML004", 20, 19, "deepseek-v2-lite-chat", kXpu, [](Launch&, ModelFacts& m) { m.attn_logit_softcapping = 30; }},
     {"ML005", 21, 22, "deepseek-v2-lite-chat", kXpu, nothing},
+    {"PL022", 23, 0, "qwen3-8b", "--device cpu", [](Launch& l, ModelFacts&) { l.device.host_memory_mib = 1024; }},
     {"PL014", 23, 0, "qwen3-8b", "--device xpu --cpu-offload-gb 4",
      [](Launch& l, ModelFacts&) { l.device.host_memory_mib = 1024; }},
     {"SA012", 23, 20, "qwen3-8b",
@@ -1907,6 +1908,25 @@ TEST(RulesByHand, WeightsInHostMemoryAreThoseOfAllRanksHere) {
     const Edit edit = [&](Launch& l, ModelFacts&) { l.device.host_memory_mib = row.mib; };
     EXPECT_EQ(fires({"PL014", 23, 0, "qwen3-8b", row.args, edit}, 23), row.told)
         << row.args << ' ' << row.mib.value_or(0);
+  }
+}
+
+TEST(RulesByHand, ARanksWeightsAreComparedWithTheMemoryOfItsNode) {
+  struct Host {
+    const char* args;
+    std::int64_t mib;
+    bool told;
+  };
+  // Qwen3-8B has 15.256 GiB, and 7.63 on each of two ranks.
+  const Host rows[] = {{"--device cpu", 15621, true},
+                       {"--device cpu", 15622, false},
+                       {"--device cpu", 0, false},  // not known
+                       {"--device cpu --tp-size 2", 7 * 1024, true},
+                       {"--device cpu --tp-size 2", 8 * 1024, false},
+                       {"--device xpu", 1024, false}};
+  for (const Host& row : rows) {
+    const Edit edit = [&](Launch& l, ModelFacts&) { l.device.host_memory_mib = row.mib; };
+    EXPECT_EQ(fires({"PL022", 23, 0, "qwen3-8b", row.args, edit}, 23), row.told) << row.args << ' ' << row.mib;
   }
 }
 

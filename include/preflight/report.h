@@ -83,7 +83,9 @@ enum class KernelOutcome : std::uint8_t {
 std::string_view name_of(Severity severity);
 
 // What the sheet rests on: "weights estimated, card's memory assumed".
-std::string certainty_of_sheet(bool counted_from_files, const MachineFacts* machine);
+enum class ComparedWith { kCard, kHost };
+std::string certainty_of_sheet(bool counted_from_files, const MachineFacts* machine,
+                               ComparedWith with = ComparedWith::kCard);
 // Why the sheet's numbers leave nothing usable, with how sure it is; "" where they do not.
 std::string doubt_of(const Launch& launch, const MemorySummary& memory, const MachineFacts* machine);
 // An option of the launch leaves so little, whatever the card holds.

@@ -83,8 +83,10 @@ void weigh(std::vector<Diagnostic>& findings, const Launch& launch, const std::o
   for (Diagnostic& d : findings) {
     if (rules::counts_cards(d.rule)) weigh_cards(d, machine);
     if (!rules::counts_weights(d.rule)) continue;
-    d.message += fmt::format(" ({})", certainty_of_sheet(d.counted.value_or(counted), machine));
-    if (d.severity == Severity::kError && is_assumed(machine)) d.severity = Severity::kWarning;
+    const bool of_host = rules::compares_with_host(d.rule);
+    const auto with = of_host ? ComparedWith::kHost : ComparedWith::kCard;
+    d.message += fmt::format(" ({})", certainty_of_sheet(d.counted.value_or(counted), machine, with));
+    if (d.severity == Severity::kError && !of_host && is_assumed(machine)) d.severity = Severity::kWarning;
   }
   if (memory && !doubt_of(launch, *memory, machine).empty()) {
     Diagnostic doubt = serves_nothing(launch, *memory, machine);

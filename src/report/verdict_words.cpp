@@ -165,10 +165,13 @@ static std::string_view words_of(Origin origin) {
   }
 }
 
-std::string certainty_of_sheet(bool counted_from_files, const MachineFacts* machine) {
-  return fmt::format("weights {}{}",
-                     counted_from_files ? "counted from the files" : "estimated from the model's shapes",
-                     machine == nullptr ? "" : fmt::format(", the card's memory {}", words_of(machine->memory_origin)));
+std::string certainty_of_sheet(bool counted_from_files, const MachineFacts* machine, ComparedWith with) {
+  const std::string weights =
+      fmt::format("weights {}", counted_from_files ? "counted from the files" : "estimated from the model's shapes");
+  if (machine == nullptr) return weights;
+  return with == ComparedWith::kHost
+             ? fmt::format("{}, the host's memory {}", weights, words_of(machine->host_origin))
+             : fmt::format("{}, the card's memory {}", weights, words_of(machine->memory_origin));
 }
 
 std::string doubt_of(const Launch& launch, const MemorySummary& memory, const MachineFacts* machine) {

@@ -37,6 +37,10 @@ bool decided_by_model(const Diagnostic& finding) {
   return finding.field != Field::tp_size && std::ranges::find(kRules, finding.rule) != kRules.end();
 }
 
+bool compares_with_host(std::string_view rule_id) {
+  return rule_id == "PL014" || rule_id == "PL022" || rule_id == "SA012";
+}
+
 bool counts_cards(std::string_view rule_id) { return rule_id == "PL001"; }
 
 std::string_view certainty_of(std::string_view rule_id) {

@@ -21,6 +21,9 @@ bool is_a_loss(const Diagnostic& finding);
 // Whether the model and the release decide it, however the cards are shared and whatever attention and memory get.
 bool decided_by_model(const Diagnostic& finding);
 
+// Whether the weights are compared with the host's memory in place of the card's.
+bool compares_with_host(std::string_view rule_id);
+
 // Whether the number of cards decides.
 bool counts_cards(std::string_view rule_id);
 

@@ -9,6 +9,7 @@
 #include "src/base/counted.h"
 #include "src/facts/device_profiles.h"
 #include "src/facts/has_class.h"
+#include "src/facts/host_memory.h"
 #include "src/facts/kinds.h"
 #include "src/facts/repeated_heads.h"
 #include "src/launch/ranks.h"
@@ -354,6 +355,18 @@ std::optional<Finding> offloaded_beyond_the_host(const LaunchFacts& f) {
                                         asked, all / kGib, counted(node_ranks(f).count(), "rank"), host / kGib)};
 }
 
+// With --device cpu a rank's weights are in the host's memory, and its budget is a NUMA node's share of that.
+std::optional<Finding> weights_beyond_the_host(const LaunchFacts& f) {
+  const double host = static_cast<double>(facts::host_memory_mib(f.device(), f.release())) * 1024 * 1024;
+  const auto weights = host > 0 ? loaded_on_rank(f) : std::nullopt;
+  if (!weights) return std::nullopt;
+  const double each = weights->all();
+  if (each <= host) return std::nullopt;
+  return Finding{.message = fmt::format("{}{:.1f} GiB of weights for each rank; a NUMA node of the host has {:.1f} GiB",
+                                        weights->counted ? "" : "about ", each / kGib, host / kGib),
+                 .counted = weights->counted};
+}
+
 std::optional<Finding> unquantised_while_loading(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
   if (!f.is(Field::device, "xpu")) return std::nullopt;
@@ -651,6 +664,22 @@ const Rule kRules[] = {
      .need = RuleNeed::kWholeModel,
      .check = offloaded_beyond_the_host,
      .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --cpu-offload-gb 4"}}}},
+    {.id = "PL022",
+     .severity = Severity::kWarning,
+     .certainty = Certainty::kLikely,
+     .field = Field::model_path,
+     .summary = "weights beyond the memory of a NUMA node with --device cpu",
+     .why = "A rank keeps its weights in the host's memory, and SGLang gives it what one node has for weights and KV "
+            "cache together. Where the host has no second node, the system ends the process while it loads them; how "
+            "many it has is not looked at.",
+     .remedies = {words("a host with more memory"), words("a smaller checkpoint of the model")},
+     .source = "sglang/srt/utils/common.py: get_available_gpu_memory; sglang/srt/arg_groups/memory_hook.py, before "
+               "0.5.19 sglang/srt/server_args.py",
+     .device = "cpu",
+     .need = RuleNeed::kWholeModel,
+     .doubtful = true,
+     .check = weights_beyond_the_host,
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device cpu"}}}},
     {.id = "PL018",
      .field = Field::tp_size,
      .summary = "the groups of a Mamba mixer do not go over the ranks",
