@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -59,6 +60,33 @@ TEST(FolderFiles, ADamagedTokenizerEndsTheServer) {
   EXPECT_THAT(check({{"tokenizer_config.json", good}, {"tokenizer.json", good}}), Not(HasSubstr("MD009")));
   const std::string tall = R"({"a": ")" + std::string(2 << 20, 'x') + "\"}\n";
   EXPECT_THAT(check({{"tokenizer.json", tall}}), Not(HasSubstr("MD009")));
+}
+
+// SGLang goes by the class, and that of Qwen3-Embedding is Qwen3's own.
+TEST(FolderFiles, ACheckpointThatMakesEmbeddingsIsNotServedAsAnother) {
+  const auto modules = [](const std::string& last) {
+    return fmt::format(R"([{{"idx": 0, "type": "sentence_transformers.models.Transformer"}}, {{"idx": 1, {}}}])", last);
+  };
+  const std::string pooled = modules(R"("type": "sentence_transformers.models.Pooling")");
+  EXPECT_THAT(check({{"modules.json", pooled}}), HasSubstr("warning[MD011]"));
+  EXPECT_THAT(check({{"modules.json", pooled}}, {"--is-embedding"}), Not(HasSubstr("MD011")));
+  const std::vector<std::string> others = {modules(R"("type": "sentence_transformers.models.Normalize")"),
+                                           modules(R"("type": 1)"),
+                                           modules(R"("path": "1_Pooling")"),
+                                           R"({"type": "sentence_transformers.models.Pooling"})",
+                                           "[1]",
+                                           "["};
+  for (const std::string& other : others)
+    EXPECT_THAT(check({{"modules.json", other}}), Not(HasSubstr("MD011"))) << other;
+  EXPECT_THAT(
+      check({{"config.json", R"({"architectures": ["BertModel"], "model_type": "bert"})"}, {"modules.json", pooled}}),
+      Not(HasSubstr("MD011")))
+      << "that class makes them by itself";
+  const auto known = run_tool({"check", "--no-kernel", "--device-profile", "b60", "--device-count", "1", "--",
+                               "--model-path", "Qwen/Qwen3-Embedding-0.6B"});
+  EXPECT_THAT(known.out, HasSubstr("fix: --is-embedding\n"));
+  const auto suggested = run_tool({"suggest", "Qwen/Qwen3-Embedding-0.6B", "--device-profile", "b60", "--count", "1"});
+  EXPECT_THAT(suggested.out, HasSubstr("--model-path Qwen/Qwen3-Embedding-0.6B --is-embedding "));
 }
 
 // The container downloads the model: what the host's cache lacks is not missing there.

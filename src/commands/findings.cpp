@@ -392,6 +392,7 @@ std::vector<Diagnostic> findings_of(const PreparedLaunch& prepared, const CheckO
   }
   if (auto tokenizer = unread_tokenizer(prepared)) findings.push_back(std::move(*tokenizer));
   if (auto none = no_files_of_format(prepared)) findings.push_back(std::move(*none));
+  if (auto embeds = embeddings_not_asked_for(prepared)) findings.push_back(std::move(*embeds));
   for (Diagnostic& d : adapters_that_fail(prepared)) findings.push_back(std::move(d));
   for (Diagnostic& d : absent_paths(prepared)) findings.push_back(std::move(d));
   count_undecided(prepared, coverage);

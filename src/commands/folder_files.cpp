@@ -19,6 +19,7 @@
 #include "src/base/read_text.h"
 #include "src/facts/model_cache.h"
 #include "src/rules/from_record.h"
+#include "src/rules/remedy_words.h"
 
 namespace preflight::commands {
 namespace {
@@ -116,6 +117,15 @@ bool looks_elsewhere(const Launch& launch) {
                              [](const std::string& name) { return name.starts_with("Cosmos"); });
 }
 
+// One of the steps that sentence-transformers runs a text through makes one vector of all tokens'.
+bool pools(const Value& modules) {
+  if (!modules.is_list()) return false;
+  return std::ranges::any_of(modules.as_list(), [](const Value& module) {
+    const Value* type = module.is_dict() ? module.find("type") : nullptr;
+    return type != nullptr && type->is_string() && type->as_string().ends_with(".Pooling");
+  });
+}
+
 }  // namespace
 
 std::optional<Diagnostic> unread_tokenizer(const PreparedLaunch& prepared) {
@@ -168,6 +178,24 @@ std::optional<Diagnostic> no_files_of_format(const PreparedLaunch& prepared) {
                             fmt::format("{}: no weights for --load-format {}, which looks for {}", place->directory,
                                         format.as_string(), fmt::join(patterns, ", ")),
                             field, launch);
+}
+
+std::optional<Diagnostic> embeddings_not_asked_for(const PreparedLaunch& prepared) {
+  const Launch& launch = prepared.launch;
+  if (!is_looked_at(prepared) || launch.model == nullptr || !launch.model->is_generation) return std::nullopt;
+  const Value& path = launch[Field::model_path];
+  if (!path.is_string() || launch[Field::is_embedding].truthy()) return std::nullopt;
+  const auto modules = prepared.inputs.models->json_file(path.as_string(), "modules.json");
+  if (!modules || !pools(*modules)) return std::nullopt;
+  const Rule& rule = *find_rule("MD011");
+  Diagnostic out = rules::from_record(
+      rule,
+      fmt::format("{}: by its modules.json it makes embeddings, and without --is-embedding this server generates text",
+                  path.as_string()),
+      Field::model_path, launch);
+  out.remedies = rules::remedies_of(rule);
+  rules::say_remedies(out, launch.release());
+  return out;
 }
 
 }  // namespace preflight::commands

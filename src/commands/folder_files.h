@@ -18,4 +18,8 @@ std::optional<Diagnostic> unread_tokenizer(const PreparedLaunch& prepared);
 // MD010: the folder holds weights, and none of those that the format looks for.
 std::optional<Diagnostic> no_files_of_format(const PreparedLaunch& prepared);
 
+// MD011: the checkpoint makes embeddings, as sentence-transformers says in modules.json, and its class generates text
+// unless --is-embedding is given.
+std::optional<Diagnostic> embeddings_not_asked_for(const PreparedLaunch& prepared);
+
 }  // namespace preflight::commands

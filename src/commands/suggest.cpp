@@ -17,6 +17,7 @@
 #include "src/base/ascii_case.h"
 #include "src/base/counted.h"
 #include "src/commands/check_options.h"
+#include "src/commands/folder_files.h"
 #include "src/commands/subcommand.h"
 #include "src/commands/suggest_kernels.h"
 #include "src/commands/suggest_search.h"
@@ -315,6 +316,7 @@ int run_suggest(const SuggestFlags& flags, const std::vector<std::string>& argum
   if (prepared->unknown_model) return refuse(nothing_known(*prepared, *rules));
   if (prepared->launch.usage) return refuse(Error{prepared->launch.usage->message});
   if (auto other = another_model(*prepared)) return refuse(*other);
+  if (embeddings_not_asked_for(*prepared)) base.emplace_back("--is-embedding");
   const auto& model = prepared->launch.model;
   const std::int64_t limit = model ? model->context_len : 0;
   Answer answer{.search = {.wish = {.context = flags.context > 0 ? flags.context : limit,
