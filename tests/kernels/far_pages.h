@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "preflight/kernel_run.h"
+
 namespace preflight {
 
 inline constexpr std::int64_t kFarPagesBytes = (std::int64_t{1} << 32) + (std::int64_t{1} << 26);
@@ -22,5 +24,11 @@ inline constexpr std::array<std::string_view, 5> kFarPages{
     "1048576 "
     "--cache-seqlens 33,17",
     "mla_decode --heads 4 --latent 64 --rope 64 --page 16 --first-page 1048576 --cache-seqlens 33,17"};
+
+// Whether the first device has room for them in one buffer.
+inline bool gives_far_pages() {
+  const auto devices = list_devices();
+  return devices && !devices->empty() && devices->front().max_allocation_bytes >= kFarPagesBytes;
+}
 
 }  // namespace preflight
