@@ -542,19 +542,20 @@ TEST(RemediesTold, SayWhatTheyLeave) {
 }
 
 // However the launch spells its options, and in another release, too.
+// What a refusal hid may have been there all along.
 TEST(RemediesTold, NameWhatTheyBring) {
   EXPECT_EQ(fix_told("RF001", {"--sglang-version", "0.5.22"},
                      {"--model-path", "Qwen/Qwen3-0.6B", "--disaggregation-mode", "prefill", "--enable-pd-role-switch",
                       "--dp", "2"}),
-            "--dp 1 (which brings SA013), or --disaggregation-mode null");
+            "--dp 1 (which leaves SA013), or --disaggregation-mode null");
   EXPECT_EQ(fix_told("RF016", {"--sglang-version", "0.5.19"},
                      {"--model-path", source_directory() + "/tests/data/models/minicpm3-4b", "--speculative-algorithm",
                       "NGRAM"}),
-            "SGLang 0.5.22 (which brings SP004)");
+            "SGLang 0.5.22 (which leaves SP004)");
   // A stray word is no option: words alone say that it goes.
   EXPECT_THAT(fix_told("US001", {"--sglang-version", "0.5.22"},
                        {"--model-path", "Qwen/Qwen3-0.6B", "--speculative-algorithm", "NGRAM", "stray"}),
-              ::testing::EndsWith(" is dropped (which brings SP004)"));
+              ::testing::EndsWith(" is dropped (which leaves SP004)"));
 }
 
 TEST(RemediesTold, NameWhatOtherCardsBring) {
@@ -725,7 +726,7 @@ TEST(RemediesNearby, NameStepsOfTheAdaptiveConfiguration) {
                                            "6",
                                            "--speculative-adaptive"};
   EXPECT_EQ(fix_told("RF001", {"--sglang-version", "0.5.16"}, launch),
-            "--speculative-num-steps 3 or 7, or drop --speculative-adaptive (each brings SP004)");
+            "--speculative-num-steps 3 or 7, or drop --speculative-adaptive (each leaves SP004)");
   EXPECT_EQ(fix_told("RF001", {"--sglang-version", "0.5.23"}, launch), "none") << "five steps are among them";
 }
 
@@ -748,10 +749,10 @@ TEST(RemediesTold, KeepNgramOverPages) {
     return fix_told("RF004", {"--sglang-version", "0.5.23"}, launch);
   };
   const std::string chain = "--speculative-ngram-max-bfs-breadth 1";
-  const std::string each = " (each brings SP004)";
+  const std::string each = " (each leaves SP004)";
   EXPECT_EQ(told({"--attention-backend", "intel_xpu"}), chain + ", or --attention-backend triton" + each);
   EXPECT_EQ(told({"--attention-backend", "triton", "--page-size", "16"}), "--page-size 1, or " + chain + each);
-  EXPECT_EQ(told({"--attention-backend", "intel_xpu", "--page-size", "64"}), chain + " (which brings SP004)");
+  EXPECT_EQ(told({"--attention-backend", "intel_xpu", "--page-size", "64"}), chain + " (which leaves SP004)");
 }
 
 // An option that was given twice is dropped as one.

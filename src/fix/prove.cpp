@@ -143,8 +143,10 @@ class Prover {
     return with_remark(std::move(remedy), fmt::format("only the first step: {} is next", next));
   }
 
-  static Remedy with_trouble(Remedy remedy, const std::vector<std::string>& rules) {
-    return with_remark(std::move(remedy), fmt::format("which brings {}", fmt::join(rules, " and ")));
+  // Past a refusal nobody knows whether the launch had them before: they are not what the remedy does.
+  [[nodiscard]] Remedy with_trouble(Remedy remedy, const std::vector<std::string>& rules) const {
+    return with_remark(std::move(remedy), fmt::format("which {} {}", launch_.accepted() ? "brings" : "leaves",
+                                                      fmt::join(rules, " and ")));
   }
 
   // "another" is no profile: where no card was looked for, other cards are words only.

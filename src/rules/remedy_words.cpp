@@ -100,16 +100,16 @@ std::string words_of(const Remedy& remedy) {
 }
 
 std::string words_of(const std::vector<Remedy>& remedies) {
-  constexpr std::string_view kBrings = "(which brings ";
+  constexpr std::string_view kWhich = "(which ";  // brings or leaves
   const std::string what = remedies.empty() ? "" : remedies.front().words;
-  const bool all_bring_it = remedies.size() > 1 && what.starts_with(kBrings) &&
+  const bool all_bring_it = remedies.size() > 1 && what.starts_with(kWhich) &&
                             std::ranges::all_of(remedies, [&](const Remedy& r) { return r.words == what && r.tried; });
   std::string text;
   for (Remedy remedy : remedies) {
     if (all_bring_it) remedy.words.clear();
     add_part(text, words_of(remedy), ", or ");
   }
-  return all_bring_it ? fmt::format("{} (each brings {}", text, what.substr(kBrings.size())) : text;
+  return all_bring_it ? fmt::format("{} (each {}", text, what.substr(kWhich.size())) : text;
 }
 
 std::vector<Remedy> remedies_of(const Rule& rule) {
