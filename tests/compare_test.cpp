@@ -192,6 +192,29 @@ TEST(ResolveDiff, ComparesTwoArgumentLists) {
   EXPECT_EQ(same.status, 0) << same.out << same.err;
 }
 
+// What both have is neither gone nor new, be it that one takes it for worse.
+TEST(Upgrade, TellsAFindingOfAnotherSeverity) {
+  const auto between = [](const char* from, const char* to, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words = {"upgrade", "--from", from, "--to", to, "--device-profile", "b60",
+                                      "--device-count", "2"};
+    words.insert(words.end(), more.begin(), more.end());
+    words.insert(words.end(), {"--", "--model-path", "Qwen/Qwen3-30B-A3B-FP8", "--tp", "2"});
+    return run_tool(words);
+  };
+  const ToolRun milder = between("0.5.21", "0.5.23");
+  EXPECT_EQ(milder.status, 0) << milder.out;
+  EXPECT_THAT(milder.out, HasSubstr("Findings of another severity\n  error → warning[MO001] "));
+  EXPECT_THAT(milder.out, HasSubstr("0 findings gone, 0 new, 1 of another severity\n"));
+  const ToolRun worse = between("0.5.23", "0.5.21", {"--format", "json"});
+  EXPECT_EQ(worse.status, 1) << worse.out;
+  const auto json = nlohmann::json::parse(worse.out);
+  EXPECT_TRUE(json["worse"].get<bool>());
+  EXPECT_TRUE(json["findings_new"].empty()) << json["findings_new"];
+  ASSERT_EQ(json["findings_reweighed"].size(), 1U);
+  EXPECT_EQ(json["findings_reweighed"][0]["before"], "warning");
+  EXPECT_EQ(json["findings_reweighed"][0]["now"]["severity"], "error");
+}
+
 // A launch that is refused never comes to the later steps: what they set in the other one is no difference.
 TEST(ResolveDiff, ComparesWhatBothReachedWhenASideIsRefused) {
   const std::string plain = "--model-path Qwen/Qwen3-0.6B --device xpu";
@@ -293,7 +316,7 @@ TEST(UpgradeCommand, TellsTheRemediesThatCheckTells) {
         .out;
   };
   EXPECT_THAT(old("--no-fixes"), HasSubstr("fix: SGLang 0.5.20 (not tried), or an unquantised checkpoint"));
-  EXPECT_THAT(old("--no-kernel"), HasSubstr("with SGLang\n         0.5.20 on 7 such machines (which brings PL002)"));
+  EXPECT_THAT(old("--no-kernel"), HasSubstr("with SGLang\n         0.5.20 on 7 such machines (which leaves PL002)"));
 }
 
 // A variant that the search tried is no part of this launch.

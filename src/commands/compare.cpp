@@ -65,19 +65,33 @@ report::Difference::FieldPair told_beside(const std::string& name, const Value& 
   return {name, shown(a), shown(b)};
 }
 
-bool same_finding(const Diagnostic& a, const Diagnostic& b) {
-  return a.rule == b.rule && a.severity == b.severity && a.field == b.field;
+bool same_finding(const Diagnostic& a, const Diagnostic& b) { return a.rule == b.rule && a.field == b.field; }
+
+// Notes are not compared. `fields_tell`: changes stand among the fields, which were compared to their end.
+std::vector<Diagnostic> compared_of(std::vector<Diagnostic> findings, bool fields_tell) {
+  std::erase_if(findings, [&](const Diagnostic& d) {
+    return d.severity == Severity::kInfo || (fields_tell && d.severity == Severity::kChange);
+  });
+  return findings;
 }
 
-// `fields_tell`: changes stand among the fields, which were compared to their end.
-std::vector<Diagnostic> only_in(const std::vector<Diagnostic>& these, const std::vector<Diagnostic>& those,
-                                bool fields_tell) {
-  std::vector<Diagnostic> out;
-  for (const Diagnostic& d : these) {
-    if (d.severity == Severity::kInfo || (fields_tell && d.severity == Severity::kChange)) continue;
-    const bool shared =
-        std::any_of(those.begin(), those.end(), [&](const Diagnostic& o) { return same_finding(d, o); });
-    if (!shared) out.push_back(d);
+std::vector<Diagnostic> only_in(std::vector<Diagnostic> these, const std::vector<Diagnostic>& those) {
+  std::erase_if(these, [&](const Diagnostic& d) {
+    return std::ranges::any_of(those, [&](const Diagnostic& o) { return same_finding(d, o); });
+  });
+  return these;
+}
+
+// Those that both have, and none of them as severe as the other side's.
+std::vector<report::Difference::Reweighed> reweighed(const std::vector<Diagnostic>& before,
+                                                     const std::vector<Diagnostic>& after) {
+  std::vector<report::Difference::Reweighed> out;
+  for (const Diagnostic& d : after) {
+    const auto alike = [&](const Diagnostic& o) { return same_finding(d, o); };
+    const auto first = std::ranges::find_if(before, alike);
+    const bool kept = std::ranges::any_of(
+        before, [&](const Diagnostic& o) { return same_finding(d, o) && o.severity == d.severity; });
+    if (first != before.end() && !kept) out.push_back({first->severity, d});
   }
   return out;
 }
@@ -267,12 +281,16 @@ Difference difference(const Side& a, const Side& b) {
   // A launch that is refused has no findings but those about its refusal: others are not gone, nobody looked. What
   // stands in the way afterwards is new to whoever was refused before.
   const bool fields_tell = d.fields_compared && d.compared_until.empty();
-  if (after.accepted() || came_past(before, after)) d.gone = only_in(a.findings, b.findings, fields_tell);
+  const std::vector<Diagnostic> of_before = compared_of(a.findings, fields_tell);
+  const std::vector<Diagnostic> of_after = compared_of(b.findings, fields_tell);
+  if (after.accepted() || came_past(before, after)) d.gone = only_in(of_before, of_after);
   d.gone_known = after.accepted() || !d.outcome_differs();
   forget_remedies(d.gone);
-  d.added = only_in(b.findings, a.findings, fields_tell);
-  const auto is_error = [](const Diagnostic& x) { return x.severity == Severity::kError; };
-  const bool errors = std::any_of(d.added.begin(), d.added.end(), is_error);
+  d.added = only_in(of_after, of_before);
+  d.reweighed = reweighed(of_before, of_after);
+  const bool errors =
+      std::ranges::any_of(d.added, [](const Diagnostic& x) { return x.severity == Severity::kError; }) ||
+      std::ranges::any_of(d.reweighed, [](const auto& x) { return x.now.severity == Severity::kError; });
   d.worse = before.accepted() && (!after.accepted() || errors);
   d.still_fails = !before.accepted() && errors;
   return d;

@@ -23,14 +23,27 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+std::string finding_entry(const Diagnostic& d, const Style& style) {
+  std::string out =
+      fmt::format("{} {}\n", style.severity(d.severity, fmt::format("{}[{}]", name_of(d.severity), d.rule)),
+                  printable(d.message));
+  if (!d.fix.empty()) out += "      fix: " + printable(d.fix) + "\n";
+  return out;
+}
+
 std::string findings_list(const char* title, const std::vector<Diagnostic>& findings, const Style& style) {
   if (findings.empty()) return "";
   std::string out = style.bold(title) + "\n";
-  for (const Diagnostic& d : findings) {
-    out += fmt::format("  {} {}\n", style.severity(d.severity, fmt::format("{}[{}]", name_of(d.severity), d.rule)),
-                       printable(d.message));
-    if (!d.fix.empty()) out += "      fix: " + printable(d.fix) + "\n";
-  }
+  for (const Diagnostic& d : findings) out += "  " + finding_entry(d, style);
+  return out;
+}
+
+std::string all_findings(const Difference& d, const Style& style) {
+  std::string out =
+      findings_list("Findings that are gone", d.gone, style) + findings_list("New findings", d.added, style);
+  if (!d.reweighed.empty()) out += style.bold("Findings of another severity") + "\n";
+  for (const auto& [before, now] : d.reweighed)
+    out += fmt::format("  {} → {}", name_of(before), finding_entry(now, style));
   return out;
 }
 
@@ -51,7 +64,8 @@ std::string fields_list(const Difference& d, const std::string& until, const Sty
 }
 
 bool is_same(const Difference& d) {
-  return !d.outcome_differs() && d.fields.empty() && d.defaults.empty() && d.gone.empty() && d.added.empty();
+  return !d.outcome_differs() && d.fields.empty() && d.defaults.empty() && d.gone.empty() && d.added.empty() &&
+         d.reweighed.empty();
 }
 
 std::string verdict_of(const Difference& d, const Style& style) {
@@ -73,7 +87,15 @@ std::string counts_of(const Difference& d) {
   std::string gone = counted(d.gone.size(), "finding") + " gone";
   if (!d.gone_known)
     gone = d.gone.empty() ? "which findings are gone is not known" : gone + ", of others it is not known";
-  return fmt::format("{}, {}, {} new", compared, gone, d.added.size());
+  std::string out = fmt::format("{}, {}, {} new", compared, gone, d.added.size());
+  if (!d.reweighed.empty()) out += fmt::format(", {} of another severity", d.reweighed.size());
+  return out;
+}
+
+Json reweighed_json(const std::vector<Difference::Reweighed>& findings) {
+  Json out = Json::array();
+  for (const auto& [before, now] : findings) out.push_back({{"before", name_of(before)}, {"now", finding_json(now)}});
+  return out;
 }
 
 Json pairs_json(const std::vector<Difference::FieldPair>& pairs) {
@@ -111,6 +133,7 @@ Json difference_json(const Difference& d, const std::string& before, const std::
           {"findings_gone", findings_json(d.gone)},
           {"findings_gone_known", d.gone_known},
           {"findings_new", findings_json(d.added)},
+          {"findings_reweighed", reweighed_json(d.reweighed)},
           {"worse", d.worse},
           {"still_fails", d.still_fails}};
 }
@@ -150,8 +173,7 @@ std::string fleet_entry(const ComparedLaunch& launch, const std::vector<Differen
   if (d.outcome_differs())
     body += fmt::format("{}  {}\n{}  {}\n", launch.before, printable(d.outcome_before), launch.after,
                         printable(d.outcome_after));
-  body += fields_list(d, until_of(d), style) + findings_list("Findings that are gone", d.gone, style) +
-          findings_list("New findings", d.added, style);
+  body += fields_list(d, until_of(d), style) + all_findings(d, style);
   for (std::size_t from = 0; from < body.size();) {
     const std::size_t end = std::min(body.find('\n', from), body.size());
     out += "  " + body.substr(from, end - from) + "\n";
@@ -232,8 +254,7 @@ std::string comparison_text(const Difference& d, const std::string& before, cons
   std::string out = head_text(shared.head(), style);
   out += fmt::format("{}  {}\n{}", style.bold(before), printable(d.outcome_before), own_text(shared, sides[0], style));
   out += fmt::format("{}  {}\n{}", style.bold(after), printable(d.outcome_after), own_text(shared, sides[1], style));
-  out += fields_list(d, until_of(d), style);
-  out += findings_list("Findings that are gone", d.gone, style) + findings_list("New findings", d.added, style);
+  out += fields_list(d, until_of(d), style) + all_findings(d, style);
   return out + verdict_of(d, style) + ": " + counts_of(d) + "\n";
 }
 

@@ -18,6 +18,11 @@ struct Difference {
     std::string before;
     std::string after;
   };
+  // A finding of both that weighs otherwise in the second.
+  struct Reweighed {
+    Severity before;
+    Diagnostic now;
+  };
   std::string outcome_before;  // "accepted", "incomplete" when nobody knows the model, or who refuses and why
   std::string outcome_after;
   bool worse = false;        // accepted before, refused after; or new errors
@@ -32,6 +37,7 @@ struct Difference {
   std::vector<Diagnostic> gone;     // findings of the first launch only
   bool gone_known = true;           // not where the second is refused before most of them could show
   std::vector<Diagnostic> added;    // of the second only
+  std::vector<Reweighed> reweighed;
   std::optional<MachineFacts> facts_before = {};
   std::optional<MachineFacts> facts_after = {};
   bool between_releases = false;  // which name the sides: the facts do not say them again
