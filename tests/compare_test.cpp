@@ -195,8 +195,8 @@ TEST(ResolveDiff, ComparesTwoArgumentLists) {
 // What both have is neither gone nor new, be it that one takes it for worse.
 TEST(Upgrade, TellsAFindingOfAnotherSeverity) {
   const auto between = [](const char* from, const char* to, const std::vector<std::string>& more = {}) {
-    std::vector<std::string> words = {"upgrade", "--from", from, "--to", to, "--device-profile", "b60",
-                                      "--device-count", "2"};
+    std::vector<std::string> words = {"upgrade", "--from",         from, "--to", to, "--device-profile",
+                                      "b60",     "--device-count", "2"};
     words.insert(words.end(), more.begin(), more.end());
     words.insert(words.end(), {"--", "--model-path", "Qwen/Qwen3-30B-A3B-FP8", "--tp", "2"});
     return run_tool(words);

@@ -145,8 +145,8 @@ class Prover {
 
   // Past a refusal nobody knows whether the launch had them before: they are not what the remedy does.
   [[nodiscard]] Remedy with_trouble(Remedy remedy, const std::vector<std::string>& rules) const {
-    return with_remark(std::move(remedy), fmt::format("which {} {}", launch_.accepted() ? "brings" : "leaves",
-                                                      fmt::join(rules, " and ")));
+    return with_remark(std::move(remedy),
+                       fmt::format("which {} {}", launch_.accepted() ? "brings" : "leaves", fmt::join(rules, " and ")));
   }
 
   // "another" is no profile: where no card was looked for, other cards are words only.

@@ -24,9 +24,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string finding_entry(const Diagnostic& d, const Style& style) {
-  std::string out =
-      fmt::format("{} {}\n", style.severity(d.severity, fmt::format("{}[{}]", name_of(d.severity), d.rule)),
-                  printable(d.message));
+  std::string out = fmt::format(
+      "{} {}\n", style.severity(d.severity, fmt::format("{}[{}]", name_of(d.severity), d.rule)), printable(d.message));
   if (!d.fix.empty()) out += "      fix: " + printable(d.fix) + "\n";
   return out;
 }
