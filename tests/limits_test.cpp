@@ -620,6 +620,29 @@ TEST(Limits, LaunchesThatFailOneByOne) {
       "more than 1,000 launches");
 }
 
+// Behind the file that is one too many none is looked at, and of thousands with one reason a few are named.
+TEST(Limits, MoreFilesThanARunHasLaunches) {
+  const TemporaryDirectory dir;
+  for (int i = 0; i < 1'300; ++i)
+    dir.file(fmt::format("a{:04}.sh", i), fmt::format("{} --port {}\n", kServe, 3000 + i));
+  const auto run = run_tool({"launches", dir.path()});
+  EXPECT_EQ(run.status, 2);
+  std::size_t named = 0;
+  for (std::size_t at = run.err.find(".sh: more than 1"); at != std::string::npos;
+       at = run.err.find(".sh: more than 1", at + 1))
+    ++named;
+  EXPECT_EQ(named, 5U) << run.err;
+  const std::size_t first = run.err.find(".sh: more than ");
+  ASSERT_NE(first, std::string::npos);
+  const int refused = std::stoi(run.err.substr(first - 4, 4));
+  EXPECT_THAT(run.err, HasSubstr(fmt::format("{} more files: more than ", 1'300 - refused - 5)));
+  EXPECT_THAT(run.out, HasSubstr(fmt::format("--port {}", 3000 + refused - 1)));
+  EXPECT_THAT(run.out, Not(HasSubstr(fmt::format("--port {}", 3000 + refused + 40))));
+  const auto check = run_tool({"check", "--no-kernel", "--no-fixes", dir.path()});
+  EXPECT_THAT(check.out, HasSubstr(fmt::format("{} more files: not readable: more than ", 1'300 - refused - 5)));
+  EXPECT_THAT(check.out, HasSubstr(fmt::format("{} not readable", 1'300 - refused)));
+}
+
 // Each of the words may be left out, and so may each of what is left of them.
 TEST(Limits, ALaunchOfWordsThatBelongToNoOption) {
   const TemporaryDirectory dir;

@@ -17,6 +17,7 @@
 #include "src/report/complaint.h"
 #include "src/report/launches_report.h"
 #include "src/report/print.h"
+#include "src/report/repeated_reasons.h"
 
 namespace preflight::commands {
 namespace {
@@ -220,6 +221,7 @@ int list_launches(const LaunchInput& input, const std::vector<std::string>& path
   const bool json = output.format == Format::kJson;
   std::vector<report::ToldLaunch> all;
   bool unread = false;
+  report::RepeatedReasons reasons;
   for (const ReadFile& file : *files) {
     for (const sources::LaunchCommand& launch : file.launches) {
       all.push_back({shown_launch(launch, file.name, input.release), notes_of(launch, file.text)});
@@ -227,8 +229,9 @@ int list_launches(const LaunchInput& input, const std::vector<std::string>& path
     }
     if (!file.launches.empty() || file.tells_nothing()) continue;
     unread = true;
-    report::complain(fmt::format("{}: {}", file.name, file.why_none));
+    if (reasons.is_named(file.why_none)) report::complain(fmt::format("{}: {}", file.name, file.why_none));
   }
+  for (const std::string& line : reasons.others()) report::complain(line);
   if (all.empty() && !unread) report::complain(fmt::format("no launch was found in {}", fmt::join(paths, ", ")));
   // Where nothing could be read, JSON is the object that says so (docs/outputs.md): no list of none.
   if (json && !(unread && all.empty())) report::print(report::launches_json(all));

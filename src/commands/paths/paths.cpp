@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -200,28 +201,29 @@ class RunLaunches {
  public:
   void add_text(std::size_t bytes) { bytes_ += bytes; }
 
-  // A file with more than are left has none of its own: all of them are checked, or it is told that they are not.
+  // A file with more than are left has none of its own: all of them are checked, or it is told that they are not. Nor
+  // has any behind it, small as it may be: which ones were looked at would be nobody's guess.
   void take_from(ReadFile& file) {
-    if (file.launches.size() > most() - taken_) refuse(file);
+    if (refused() ? !file.launches.empty() : file.launches.size() > most() - taken_) refuse(file);
     taken_ += file.launches.size();
   }
 
   void refuse(ReadFile& file) {
+    if (!refused()) refused_at_ = most();
     file.launches.clear();
     file.none = sources::NoLaunch::kUnread;
-    file.why_none = fmt::format("more than {} launches in these files: give them in several runs", most());
-    refused_ = true;
+    file.why_none = fmt::format("more than {} launches in these files: give them in several runs", *refused_at_);
   }
 
   // Whether a file had more than were left.
-  [[nodiscard]] bool refused() const { return refused_; }
+  [[nodiscard]] bool refused() const { return refused_at_.has_value(); }
 
  private:
   [[nodiscard]] std::size_t most() const { return allowance(limits::kLaunches, bytes_); }
 
   std::size_t bytes_ = 0;
   std::size_t taken_ = 0;
-  bool refused_ = false;
+  std::optional<std::size_t> refused_at_;  // so many there might have been
 };
 
 // The files of a folder in which no launch is named, as long as a script is not found that they name and that holds

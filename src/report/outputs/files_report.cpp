@@ -15,6 +15,7 @@
 #include "src/report/outputs/ignored_text.h"
 #include "src/report/outputs/outputs.h"
 #include "src/report/printable.h"
+#include "src/report/repeated_reasons.h"
 #include "src/report/report_json.h"
 
 namespace preflight::report {
@@ -100,10 +101,13 @@ std::string run_text(const CheckRun& run, const TextOptions& options) {
   const Style style(options.colour);
   const SharedFacts shared = shared_facts(run);
   std::string out = options.quiet ? "" : head_text(shared.head(), style);
+  RepeatedReasons reasons;
   for (const SkippedFile& file : run.skipped) {
     if (options.quiet && !file.counts()) continue;
-    out += fmt::format("{}: {}: {}\n", style.bold(printable(file.file)), file.word(), printable(file.why));
+    const std::string why = fmt::format("{}: {}", file.word(), printable(file.why));
+    if (reasons.is_named(why)) out += fmt::format("{}: {}\n", style.bold(printable(file.file)), why);
   }
+  for (const std::string& line : reasons.others()) out += line + "\n";
   for (const CheckedLaunch& launch : run.launches) {
     out += launch.report ? checked_text(launch, shared, options) : unchecked_text(launch, style);
   }
