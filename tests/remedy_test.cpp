@@ -598,6 +598,15 @@ TEST(RemediesTold, SayWhichOfTwoValuesStays) {
   }
 }
 
+// Under its right name the option stands once more, and counts there: the wrong word is of no use.
+TEST(RemediesTold, LeaveOutWhatALaterWordOverrides) {
+  const std::vector<std::string> options = {"--sglang-version", "0.5.23"};
+  EXPECT_EQ(fix_told("US001", options, {"--model-path", "Qwen/Qwen3-0.6B", "--page_size", "64", "--page-size", "128"}),
+            "drop --page_size");
+  EXPECT_EQ(fix_told("US001", options, {"--model-path", "Qwen/Qwen3-0.6B", "--page-size", "128", "--page_size", "64"}),
+            "did you mean --page-size?");
+}
+
 // A backend that SGLang takes away again is no advice.
 TEST(RemediesTold, GiveNoValueThatSglangChanges) {
   const std::vector<std::string> a770 = {"--device-profile", "a770", "--device-count", "4"};

@@ -124,6 +124,13 @@ std::optional<RemedyStep> left_of(const Typed& dropped, const std::vector<std::s
   return RemedyStep{StepKind::kGive, dropped.name, {*value}};
 }
 
+// Under its right name an option may stand once more behind the place of the wrong one, and count there.
+bool is_overridden(const std::optional<Typed>& before, const Typed& after, const std::vector<std::string>& arguments) {
+  if (!before || before->name == after.name) return false;
+  const auto counted = left_of(after, arguments);
+  return counted && counted->values != after.values;
+}
+
 }  // namespace
 
 std::optional<Remedy> remedy_of(const CheckedFix& fix) {
@@ -147,7 +154,9 @@ std::optional<Remedy> remedy_of(const CheckedFix& fix) {
     const auto before = typed({change.before.begin(), change.before.begin() + (change.before.empty() ? 0 : 1)});
     const auto after = typed(change.after);
     if ((!change.before.empty() && !before) || (!change.after.empty() && !after)) return std::nullopt;
-    if (after) remedy.steps.push_back({StepKind::kGive, after->name, after->values});
+    if (after && !is_overridden(before, *after, fix.arguments)) {
+      remedy.steps.push_back({StepKind::kGive, after->name, after->values});
+    }
     if (!before || (after && after->name == before->name)) continue;
     const auto step = left_of(*before, fix.arguments);
     if (!step) return std::nullopt;
