@@ -38,6 +38,7 @@ TEST(Weights, ParametersAreThePublishedOnes) {
       {"nvidia-nemotron-3-nano-30b-a3b-bf16", 31.58, 0.01},  // Mamba-2, attention and experts by letter
       {"gpt-oss-20b", 20.9, 0.01},
       {"kimi-linear-48b-a3b-instruct", 49.12, 0.001},  // Kimi delta attention and MLA
+      {"minicpm3-4b", 4.074, 0.001},                   // MLA that is sized by its rotary part alone
       {"lfm2-1.2b", 1.170, 0.002},                     // short convolutions, a narrowed MLP
       {"llama-4-scout-17b-16e", 107.77, 0.001},        // its text part: images are off unless asked for
   };
@@ -433,6 +434,37 @@ TEST(Weights, LayersWithAWindowHaveHeadsOfTheirOwn) {
   constexpr std::int64_t kVision = 27 * (4 * 1152LL * 1152 + 3 * 1152LL * 4304) + 1152LL * (5376 + 2 * 10240);
   const auto weights = plan::estimate_weights(*facts_of("gemma-4-31b-it"));
   EXPECT_EQ(weights->parameters, 50 * kSliding + 10 * kFull + kMlps + 262'144LL * 5376 + kVision);
+}
+
+// Seen of the classes of 0.5.23.
+TEST(Weights, SomeClassesBuildWhatTheirNumbersDoNotSay) {
+  const auto bytes = [](const char* architecture, const Value::Dict& keys) {
+    ModelFacts m = *facts_of("llama-3.1-8b-instruct");
+    m.architectures = {architecture};
+    for (const auto& [key, value] : keys) m.hf_config = m.hf_text_config = m.hf_text_config.with(key, value);
+    return plan::estimate_weights(m)->total_bytes;
+  };
+  // HRM: two stacks, gone through 2 * (3 + 1) times, which are 32 layers; each gates its attention.
+  const auto hrm = [&](const Value::Dict& keys) { return bytes("HrmTextForCausalLM", keys); };
+  const std::int64_t layer = (hrm({{"num_layers_per_stack", 5}}) - hrm({{"num_layers_per_stack", 4}})) / 2;
+  EXPECT_EQ(hrm({{"H_cycles", 2}, {"L_cycles", 3}}), hrm({{"num_layers_per_stack", 4}}));
+  EXPECT_EQ(hrm({{"num_layers_per_stack", 16}}) - bytes("LlamaForCausalLM", {}), 32LL * 4096 * 4096 * 2);
+  EXPECT_GT(layer, 0);
+  // OPT: a table, and a head, that are narrower than its layers.
+  const std::int64_t narrower = bytes("OPTForCausalLM", {{"word_embed_proj_dim", 4096}}) -
+                                bytes("OPTForCausalLM", {{"word_embed_proj_dim", 512}});
+  EXPECT_EQ(narrower, 2LL * 128256 * (4096 - 512) * 2);
+  // A classifier has no head.
+  EXPECT_EQ(bytes("LlamaForCausalLM", {}) - bytes("LlamaForClassification", {}), 128256LL * 4096 * 2);
+}
+
+TEST(Weights, KimiLinearAsksForItsOwnListAlone) {
+  ModelFacts m = *facts_of("kimi-linear-48b-a3b-instruct");
+  const auto bytes = [&](const Value& types) {
+    m.hf_text_config = m.hf_text_config.with("linear_attn_config", Value()).with("layer_types", types);
+    return plan::estimate_weights(m)->total_bytes;
+  };
+  EXPECT_EQ(bytes(Value::list({"linear_attention", "linear_attention"})), bytes(Value()));
 }
 
 TEST(Weights, NothingIsSaidOfShapesNotModelled) {

@@ -66,6 +66,15 @@ ExpertLayers expert_layers(const ModelFacts& m, std::int64_t layers) {
 
 }  // namespace
 
+std::int64_t built_layers(const ModelFacts& m) {
+  if (!architecture_starts_with(m, {"HrmText"})) return m.num_hidden_layers;
+  const auto number = [&](std::string_view key) { return static_cast<double>(first_int(m.hf_text_config, {key}, 1)); };
+  const double turns = std::max(1.0, number("H_cycles") * (number("L_cycles") + 1));
+  const std::int64_t of_stack = whole(static_cast<double>(m.num_hidden_layers) / turns);
+  const std::int64_t given = first_int(m.hf_text_config, {"num_layers_per_stack"}, of_stack);
+  return 2 * std::clamp<std::int64_t>(given, 0, limits::kLayers);
+}
+
 std::vector<bool> layers_with_experts(const ModelFacts& m, std::int64_t layers) {
   std::vector<bool> out(static_cast<std::size_t>(layers), false);
   if (!has_experts(m)) return out;
@@ -96,6 +105,8 @@ std::vector<bool> linear_layers(const ModelFacts& m, std::int64_t layers) {
   if (const Value* kimi = m.hf_text_config.find("linear_attn_config"); kimi != nullptr && kimi->is_dict()) {
     const Value* list = kimi->find("kda_layers");  // counted from 1
     fill([&](std::int64_t layer) { return holds(list, layer + 1); });
+  } else if (architecture_starts_with(m, {"KimiLinear"})) {
+    return out;  // its class asks for that list and no other
   } else if (architecture_starts_with(m, {"Qwen3Next", "Qwen3_5"})) {
     const std::int64_t interval = first_int(m.hf_text_config, {"full_attention_interval"}, 4);
     fill([&](std::int64_t layer) { return interval > 0 && (layer + 1) % interval != 0; });

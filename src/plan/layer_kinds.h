@@ -10,6 +10,8 @@
 
 namespace preflight::plan {
 
+// Layers that have parameters: HRM goes through those of its two stacks again and again, and counts each turn.
+std::int64_t built_layers(const ModelFacts& model);
 std::vector<bool> layers_with_experts(const ModelFacts& model, std::int64_t layers);
 // Those that attend linearly, or by a state of their own.
 std::vector<bool> linear_layers(const ModelFacts& model, std::int64_t layers);

@@ -23,9 +23,10 @@ void add_ordinary_attention(const Shape& s, Layer& l, std::int64_t index) {
     if (s.m.swa_head_dim > 0) key = value = static_cast<double>(s.m.swa_head_dim);
     if (s.m.swa_v_head_dim > 0) value = static_cast<double>(s.m.swa_v_head_dim);
   }
-  // Qwen3-Next and Qwen3.5 gate the output unless the configuration says no.
+  // Qwen3-Next and Qwen3.5 gate the output unless the configuration says no, HRM always.
   const Value* gate = s.text.find("attn_output_gate");
-  const bool gated = gate != nullptr ? gate->truthy() : architecture_starts_with(s.m, {"Qwen3Next", "Qwen3_5"});
+  const bool gated =
+      gate != nullptr ? gate->truthy() : architecture_starts_with(s.m, {"Qwen3Next", "Qwen3_5", "HrmText"});
   l.output += heads * value * s.hidden;
   l.attention += s.hidden * heads * key * (gated ? 2 : 1) + heads * value * s.hidden;
   // Fewer key/value heads than ranks: each rank holds one, whole.
@@ -36,7 +37,9 @@ void add_ordinary_attention(const Shape& s, Layer& l, std::int64_t index) {
 
 void add_mla(const Shape& s, Layer& l) {
   const double heads = static_cast<double>(s.m.num_attention_heads);
-  const double nope = static_cast<double>(s.m.qk_nope_head_dim);
+  // MiniCPM3 is sized by its rotary part alone and built with both.
+  const double nope =
+      s.m.qk_nope_head_dim > 0 ? static_cast<double>(s.m.qk_nope_head_dim) : s.number({"qk_nope_head_dim"});
   const double rope = static_cast<double>(s.m.qk_rope_head_dim);
   const double latent = static_cast<double>(s.m.kv_lora_rank);
   const double value = static_cast<double>(s.m.v_head_dim);
@@ -151,8 +154,9 @@ void add_experts(const Shape& s, Layer& l, bool gated, const WeightSplit& split)
 
 bool gated_mlp(const ModelFacts& m) {
   // Two matrices a layer: BERT-like encoders, GPT-like models, and those with another activation than a gated one.
-  return !architecture_starts_with(m, {"Bert", "XLMRoberta", "Roberta", "NemotronH", "PhiForCausalLM", "GPT", "OPT",
-                                       "Whisper", "Starcoder2", "Arcee", "Apertus", "Persimmon", "FalconForCausalLM"});
+  return !architecture_starts_with(
+      m, {"Bert", "XLMRoberta", "Roberta", "NemotronH", "PhiForCausalLM", "GPT", "OPT", "Whisper", "Starcoder2",
+          "Arcee", "Apertus", "Persimmon", "FalconForCausalLM", "CLIPModel", "Cosmos3Edge"});
 }
 
 }  // namespace

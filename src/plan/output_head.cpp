@@ -76,7 +76,7 @@ bool table_is_head(const ModelFacts& model) {
 }
 
 bool has_no_own_head(const ModelFacts& model, const WeightSplit& split) {
-  if (!model.is_generation) return true;
+  if (!model.is_generation || has_class(model, {"LlamaForClassification"})) return true;
   const bool splits_tied =
       split.tp > 1 && language_class_starts_with(model, {"SDAR"});  // table and head are apart then
   return shares_head(model) && !splits_tied && (split.pp == 1 || table_is_head(model));

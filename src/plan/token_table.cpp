@@ -7,6 +7,7 @@
 #include "src/facts/has_class.h"
 #include "src/facts/kinds.h"
 #include "src/plan/element_sizes.h"
+#include "src/plan/numbers.h"
 #include "src/plan/output_head.h"
 
 namespace preflight::plan {
@@ -19,13 +20,21 @@ bool whole_table(const ModelFacts& m) {
 }
 
 // Scaled tables that are plain ones of torch, which no parallelism cuts.
-bool plain_table(const ModelFacts& m) { return architecture_starts_with(m, {"Gemma3", "Gemma4", "EmbeddingGemma"}); }
+bool plain_table(const ModelFacts& m) {
+  return architecture_starts_with(m, {"CLIPModel", "Gemma3", "Gemma4", "EmbeddingGemma"});
+}
 
 }  // namespace
 
 double rows_of_table(const ModelFacts& m) {
   constexpr std::int64_t kBlock = 64;
   return std::ceil(static_cast<double>(m.vocab_size) / kBlock) * kBlock;
+}
+
+double width_of_table(const ModelFacts& m) {
+  const std::int64_t own =
+      architecture_starts_with(m, {"OPTFor"}) ? first_int(m.hf_text_config, {"word_embed_proj_dim"}) : 0;
+  return static_cast<double>(own > 0 ? own : m.hidden_size);
 }
 
 bool table_on_every_stage(const ModelFacts& m) { return architecture_starts_with(m, {"MiniMaxM2"}); }
@@ -46,7 +55,7 @@ std::int64_t ranks_of_table(const ModelFacts& model, const WeightSplit& split) {
 
 TableBytes table_bytes(const ModelFacts& model, const WeightSplit& split) {
   const double head = architecture_starts_with(model, {"FalconH1"}) ? 2.0 : 1.0;  // in 32 bits
-  const double table = rows_of_table(model) * static_cast<double>(model.hidden_size);
+  const double table = rows_of_table(model) * width_of_table(model);
   const ElementSizes sizes = element_sizes(model);
   const auto over = [&](double size, std::int64_t ranks) {
     return table * size / static_cast<double>(std::max<std::int64_t>(1, ranks));

@@ -11,6 +11,8 @@ namespace preflight::plan {
 
 // SGLang rounds a vocabulary up to whole blocks before it cuts the table.
 double rows_of_table(const ModelFacts& model);
+// OPT's may be narrower than its layers.
+double width_of_table(const ModelFacts& model);
 // Ranks that share the table of tokens: 1 where every rank has it whole.
 std::int64_t ranks_of_table(const ModelFacts& model, const WeightSplit& split);
 // A class that builds its table on every pipeline stage; the others leave it to the first.

@@ -141,6 +141,19 @@ VisionWeights glm_asr(const ModelFacts& m, const Value& audio) {
   return {.whole = convolutions + encoder(audio, inner, 2) + 2 * text * (inner + text)};
 }
 
+// Cosmos3's edge model: SigLIP's blocks, and a projector that joins patches of a square.
+VisionWeights cosmos3_edge(const ModelFacts& m, const Value& vision) {
+  const Value projector = m.root("projector_config");
+  const double width = number(vision, {"hidden_size"});
+  const double merge = number(projector, {"spatial_merge_size"}, number(vision, {"spatial_merge_size"}, 2));
+  const double joined = number(projector, {"input_hidden_size"}, width) * merge * merge;
+  const double inner = number(projector, {"merger_intermediate_size"}, joined);
+  const double out = number(projector, {"out_hidden_size"}, static_cast<double>(m.hidden_size));
+  const double attention = encoder(vision, 0, 0);
+  return {.cut = attention,
+          .over_all = encoder(vision, inner_width(vision), 2) - attention + joined * inner + inner * out};
+}
+
 // Qwen3-Omni's thinker sees as Qwen3-VL does, and hears: three convolutions, their channels over 16 bands brought to
 // the encoder's width, and two matrices behind its layers.
 VisionWeights qwen3_omni(const ModelFacts& m, const Value& thinker) {
@@ -181,7 +194,8 @@ std::optional<VisionWeights> hearing_weights(const ModelFacts& model) {
   };
   constexpr std::array kHearing = {
       Hearing{"VoxtralFor", "audio_config", voxtral}, Hearing{"Qwen2Audio", "audio_config", qwen2_audio},
-      Hearing{"GlmAsr", "audio_config", glm_asr}, Hearing{"Qwen3OmniMoe", "thinker_config", qwen3_omni}};
+      Hearing{"GlmAsr", "audio_config", glm_asr}, Hearing{"Qwen3OmniMoe", "thinker_config", qwen3_omni},
+      Hearing{"Qwen3ASR", "thinker_config", qwen3_omni}};
   for (const Hearing& row : kHearing) {
     const Value part = model.root(row.part);
     if (part.is_dict() && architecture_starts_with(model, {row.architecture})) return row.weights(model, part);
@@ -207,6 +221,14 @@ VisionWeights vision_weights(const ModelFacts& model) {
   if (architecture_starts_with(model, {"LlavaForConditional", "Mistral3For"})) return llava(model, vision);
   if (architecture_starts_with(model, {"Qwen2VL", "Qwen2_5_VL", "Qwen3VL", "Qwen3_5"})) return qwen_vl(model, vision);
   if (architecture_starts_with(model, {"InternVL"})) return internvl(model, vision);
+  if (architecture_starts_with(model, {"CLIPModel"})) {
+    const double attention = encoder(vision, 0, 0);
+    const double patch = number(vision, {"patch_size"}, 32);
+    return {.cut = attention,
+            .whole = (width + text) * number(vision, {"projection_dim"}, 512) + 3 * patch * patch * width,
+            .over_all = encoder(vision, inner, 2) - attention};
+  }
+  if (architecture_starts_with(model, {"Cosmos3Edge"})) return cosmos3_edge(model, vision);
   if (architecture_starts_with(model, {"Gemma4"})) {
     // Positions come from a table for each axis.
     const double positions = 2 * number(vision, {"position_embedding_size"}, 10240);

@@ -12,6 +12,7 @@
 #include "src/plan/counted_classes.h"
 #include "src/plan/element_sizes.h"
 #include "src/plan/kept_answers.h"
+#include "src/plan/layer_kinds.h"
 #include "src/plan/layer_weights.h"
 #include "src/plan/numbers.h"
 #include "src/plan/output_head.h"
@@ -62,7 +63,7 @@ class Tally {
 
 // The table stands on the first stage, the head on the last; one stage alone can share a tied table.
 void add_tables(Tally& tally, const ModelFacts& model, const WeightSplit& split) {
-  const double table = rows_of_table(model) * static_cast<double>(model.hidden_size);
+  const double table = rows_of_table(model) * width_of_table(model);
   const double size = table * element_sizes(model).plain;
   const TableBytes on_rank = table_bytes(model, split);
   const std::size_t last = tally.stages() - 1;
@@ -193,7 +194,7 @@ double add_layers(Tally& tally, Shape& s, const WeightSplit& split, const std::v
   const bool plain_attention = leaves_attention_plain(s.m);
   const bool named = modules.any() && !s.m.architectures.empty() && s.m.architectures.front().ends_with("ForCausalLM");
   s.exact = s.exact && modules.understood();
-  Layers all(s, s.m.num_hidden_layers, split);
+  Layers all(s, built_layers(s.m), split);
   double of_last = 0;
   std::int64_t index = 0;
   for (std::size_t stage = 0; stage < counts.size(); ++stage) {
@@ -272,7 +273,7 @@ std::optional<WeightEstimate> estimate(const ModelFacts& model, const WeightSpli
     return std::nullopt;
   }
   s.exact = element_sizes(model).exact && is_counted(model) && (has_experts(model) || dense_width(s) > 0);
-  const std::vector<std::int64_t> counts = layers_of_stages(model.num_hidden_layers, split);
+  const std::vector<std::int64_t> counts = layers_of_stages(built_layers(model), split);
   Tally tally(counts.size());
   add_tables(tally, model, split);
   WeightEstimate e;
