@@ -103,13 +103,23 @@ constexpr const char* kPlain = "--device xpu --disable-radix-cache";
 constexpr const char* kRecorded = "--device xpu --disable-radix-cache --expert-distribution-recorder-mode stat";
 
 Edit by_transformers(const char* name, const char* type) {
-  return [=](Launch&, ModelFacts& m) { m.architectures = {name}, m.model_type = type; };
+  return [=](Launch&, ModelFacts& m) {
+    m.architectures = {name}, m.model_type = type;
+    m.hf_text_config = m.hf_text_config.with("model_type", Value(type));
+  };
+}
+
+Edit of_text_type(const char* type) {
+  return [=](Launch&, ModelFacts& m) { m.hf_text_config = m.hf_text_config.with("model_type", Value(type)); };
 }
 
 constexpr const char* kTransformers = "--device xpu --model-impl transformers";
 
 const Row kRows[] = {
     {"MC011", 23, 0, "qwen3-0.6b", kPlain, by_transformers("AlbertForMaskedLM", "albert")},
+    {"MC046", 23, 0, "qwen3-0.6b", kPlain, by_transformers("CsmForConditionalGeneration", "csm")},
+    {"QN034", 21, 20, "qwen3-0.6b", kPlain,
+     [](Launch&, ModelFacts& m) { m.architectures = {"DiffusionGemmaForBlockDiffusion"}, m.quantization = "fp8"; }},
     {"MC012", 23, 0, "qwen3-0.6b", kXpu, by_transformers("BertForMaskedLM", "bert")},
     {"MC040", 19, 18, "qwen3-8b", kPlain,
      [](Launch&, ModelFacts& m) {
@@ -564,6 +574,9 @@ const Bound kBounds[] = {
     {"PL004", 23, true, "qwen3-30b-a3b", "--device xpu --tp-size 8", of_class("NanbeigeForCausalLM")},
     {"PL004", 23, true, "qwen3-30b-a3b", "--device xpu --tp-size 8", of_class("NanbeigeForSequenceClassification")},
     {"PL004", 23, false, "qwen3-30b-a3b", "--device xpu --tp-size 2", of_class("ZayaForCausalLM")},
+    {"PL004", 23, true, "qwen3-30b-a3b", "--device xpu --tp-size 8 --model-impl transformers", nothing},
+    {"PL004", 23, false, "qwen3-30b-a3b", "--device xpu --tp-size 4 --model-impl transformers", nothing},
+    {"PL004", 23, false, "qwen3-30b-a3b", "--device xpu --tp-size 8", nothing},
     {"MO020", 23, true, "qwen3-30b-a3b", kMoe, field(Field::ep_size, 2)},
     {"MO020", 19, true, "qwen3-30b-a3b", kMoe, field(Field::ep_size, 2)},
     {"MO020", 18, false, "qwen3-30b-a3b", kMoe, field(Field::ep_size, 2)},
@@ -836,6 +849,18 @@ const Bound kBounds[] = {
      by_transformers("KimiLinearForCausalLM", "kimi_linear")},
     {"MC008", 23, true, "qwen3-0.6b", kTwoRanks, by_transformers("RecurrentGemmaForCausalLM", "recurrent_gemma")},
     {"MC008", 23, false, "qwen3-0.6b", kTwoRanks, by_transformers("RecurrentGemmaForCausalLM", "gemma")},
+    // a plan of its own, of its text, of the model that its text is named after; none of SGLang's own classes has one
+    {"MC008", 23, false, "qwen3-0.6b", kTwoRanks, by_transformers("SmolLM3ForCausalLM", "smollm3")},
+    {"MC008", 23, true, "qwen3-0.6b", kTwoRanks, by_transformers("ModernBertModel", "modernbert")},
+    {"MC008", 23, true, "qwen3-0.6b", kTwoRanks, all({by_transformers("GotOcr2Model", "blip-2"), of_text_type("opt")})},
+    {"MC008", 23, false, "qwen3-0.6b", kTwoRanks,
+     all({by_transformers("GotOcr2Model", "blip-2"), of_text_type("qwen2")})},
+    {"MC008", 23, false, "qwen3-0.6b", kTwoRanks,
+     all({by_transformers("Cosmos3OmniModel", "cosmos3_omni"), of_text_type("qwen3_vl_text")})},
+    {"MC008", 23, true, "qwen3-0.6b", kTwoRanks, all({by_transformers("HYV4Model", "hy_v4"), of_text_type("hy_v4")})},
+    {"QN034", 21, true, "qwen3-0.6b", kXpu, all({of_class("DiffusionGemmaForBlockDiffusion"), stored("fp8")})},
+    {"QN034", 23, false, "qwen3-0.6b", kXpu, of_class("DiffusionGemmaForBlockDiffusion")},
+    {"QN034", 23, false, "qwen3-0.6b", kXpu, stored("fp8")},
     {"MC012", 11, true, "qwen3-0.6b", kXpu, by_transformers("BertForMaskedLM", "bert")},
     {"MC012", 23, true, "qwen3-0.6b", kXpu, by_transformers("BertForMaskedLM", "bert")},
     {"MC012", 23, true, "qwen3-0.6b", "--device xpu --attention-backend torch_native",
@@ -2297,6 +2322,12 @@ TEST(RulesByHand, WhatModelsOfTransformersAskForIsToldOfConfigurationsWithoutIt)
       {"MC045", 23, false, targets("model.layers.0.mlp.up_proj")},
       {"MC045", 23, true, stored("mxfp4")},
       {"MC045", 23, false, stored("fp8")},
+      {"MC042", 22, false, by_transformers("Cosmos3EdgeModel", "cosmos3_edge")},  // a class by transformers' name
+      {"MC042", 21, true, by_transformers("Cosmos3EdgeModel", "cosmos3_edge")},
+      {"MC042", 15, false, by_transformers("Cohere2MoeModel", "cohere2_moe")},
+      {"MC046", 11, true, by_transformers("CsmForConditionalGeneration", "csm")},
+      {"MC046", 23, true, by_transformers("Owlv2Model", "owlv2")},
+      {"MC046", 23, false, by_transformers("MoshiForCausalLM", "moshi")},
       // what has no model to build is told once
       {"MC045", 23, false, both(by_transformers("ExaoneForCausalLM", "exaone"), stored("mxfp4"))},
       {"MC044", 23, false,

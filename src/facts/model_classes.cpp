@@ -108,6 +108,11 @@ bool is_read_by_sglang(std::string_view model_type, Release release) {
   return ConfigTables::of(release).registered(model_type) != nullptr;
 }
 
+bool has_class_of_sglang(std::string_view model_type, Release release) {
+  const ConfigClass* read = class_read_with(model_type, release);
+  return read != nullptr && read->own;
+}
+
 bool has_auto_model(std::string_view model_type, Release release) {
   // transformers has models for their parts alone: the same from 5.6.0 to 5.19.0.
   constexpr std::array<std::string_view, 5> kOfParts = {"nemotron_h_omni", "qwen2_5_omni", "qwen2_5_omni_thinker",
@@ -115,6 +120,11 @@ bool has_auto_model(std::string_view model_type, Release release) {
   if (std::ranges::find(kOfParts, model_type) != kOfParts.end()) return false;
   const ConfigClass* read = class_read_with(model_type, release);
   if (read == nullptr || !read->own) return true;
+  // Models are looked up by the name of the class, and transformers' own has the same.
+  constexpr std::array<std::pair<std::string_view, Release>, 3> kSameName = {
+      {{"cohere2_moe", v0_5(15)}, {"cosmos3_edge", v0_5(22)}, {"cosmos3_edge_text", v0_5(22)}}};
+  const auto* row = std::ranges::find(kSameName, model_type, &std::pair<std::string_view, Release>::first);
+  if (row != kSameName.end()) return release >= row->second;
   const ConfigClass* namesake = ConfigTables::of(release).find(read->name);
   return namesake != nullptr && !namesake->own;
 }

@@ -33,6 +33,9 @@ inline bool is_own(ModelClass c) {
 // where the type is not known.
 bool has_auto_model(std::string_view model_type, Release release);
 
+// Whether the class that reads such a configuration is one of SGLang's, whatever its name.
+bool has_class_of_sglang(std::string_view model_type, Release release);
+
 // Whether SGLang reads such a configuration with a class of its list, also where the checkpoint brings one.
 bool is_read_by_sglang(std::string_view model_type, Release release);
 

@@ -137,6 +137,12 @@ std::optional<Finding> unplaced_attention(const LaunchFacts& f) {
   return Finding{.message = "the configuration has no full_attention_interval, by which SGLang places the layers"};
 }
 
+std::optional<Finding> undescribed_delta_layers(const LaunchFacts& f) {
+  if (f.model().model_type != "kimi_linear" || f.model().text("linear_attn_config").is_dict()) return std::nullopt;
+  return Finding{.message =
+                     "the configuration has no linear_attn_config, by which SGLang sizes the states of its layers"};
+}
+
 constexpr std::string_view kLinear = "sglang/srt/layers/attention/linear";
 
 std::optional<Finding> no_window_layers(const LaunchFacts& f) {
@@ -367,6 +373,19 @@ const Rule kRules[] = {
      .quiet_on = {{{.model = "qwen3-next-80b-a3b",
                     .args = "--device xpu --disable-radix-cache --tp-size 8",
                     .since = v0_5(13)}}}},
+    {.id = "HY017",
+     .field = Field::model_path,
+     .summary = "Kimi-Linear without linear_attn_config",
+     .why = "TypeError in mamba2_cache_params while the pools are sized: SGLang's configuration class looks into that "
+            "key alone. A checkpoint that transformers saved again has layer_types and linear_num_heads in its place.",
+     .remedies = {words("linear_attn_config in config.json, as the model has it that it was made of")},
+     .source = "sglang/srt/configs/kimi_linear.py",
+     .check = undescribed_delta_layers,
+     .fires_on = {{{.model = "kimi-linear-48b-a3b-instruct",
+                    .args = "--device xpu --tp-size 8 --disable-radix-cache --json-model-override-args "
+                            "'{\"linear_attn_config\":null}'"}}},
+     .quiet_on = {{{.model = "kimi-linear-48b-a3b-instruct", .args = "--device xpu --tp-size 8 --disable-radix-cache"},
+                   {.model = "qwen3-8b", .args = "--device xpu"}}}},
     {.id = "HY015",
      .field = Field::model_path,
      .summary = "a class of layers with and without a window, and a configuration or a pipeline stage that has none "

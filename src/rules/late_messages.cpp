@@ -185,7 +185,12 @@ constexpr LateMessage kTable[] = {
     {"", "TypeError", "register_empty_parameter", "", {"MC043"}},
     {"cannot determine top_k from config", "AssertionError", "", "", {"MC044"}},
     {"cannot determine num_experts from config", "AssertionError", "", "", {"MC044"}},
+    {"nonetype object is not subscriptable", "TypeError", "mamba2_cache_params", "", {"HY017"}},
     {"unable to find matching target for", "ValueError", "", "", {"MC045"}},
+    {"object has no attribute num_embeddings", "AttributeError", "", "", {"MC046", "MC041"}},
+    {"", "NotImplementedError", "get_input_embeddings", "", {"MC046"}},
+    {"does not support tensor parallel", "ValueError", "recursive_replace", "", {"MC008"}},
+    {"does not support quantized loading", "NotImplementedError", "", "", {"QN034"}},
     {"contains custom code which must be executed", "ValueError", "", "", {"RF001"}},
     // Attention backends.
     {"flashattention v3 backend requires", "", "", "", {"BK001"}},

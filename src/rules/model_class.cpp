@@ -19,6 +19,7 @@
 #include "src/rules/launch_facts.h"
 #include "src/rules/remedy_words.h"
 #include "src/rules/serving_class.h"
+#include "src/rules/transformers_types.h"
 
 namespace preflight::rules {
 namespace {
@@ -287,56 +288,70 @@ std::optional<Finding> counts_no_experts(const LaunchFacts& f) {
   return finding;
 }
 
-// Model types whose configuration in transformers has no plan of its layers for tensor parallelism, alike
+// Model types whose configuration in transformers has no plan of its layers, neither for tensors nor for stages, alike
 // in 5.8.1, 5.12.1 and 5.19.0; those that further types lack for pipelines alone. Models of several parts are not
 // judged here.
-constexpr std::array<std::string_view, 37> kNoTensorPlan = {"afmoe",
-                                                            "bamba",
-                                                            "biogpt",
-                                                            "bitnet",
-                                                            "bloom",
-                                                            "codegen",
-                                                            "diffllama",
-                                                            "falcon",
-                                                            "falcon_h1",
-                                                            "falcon_mamba",
-                                                            "gpt2",
-                                                            "gpt_bigcode",
-                                                            "gpt_neo",
-                                                            "gpt_oss",
-                                                            "gptj",
-                                                            "granitemoe",
-                                                            "granitemoehybrid",
-                                                            "granitemoeshared",
-                                                            "hunyuan_v1_dense",
-                                                            "hunyuan_v1_moe",
-                                                            "jamba",
-                                                            "jetmoe",
-                                                            "lfm2",
-                                                            "lfm2_moe",
-                                                            "mamba",
-                                                            "mamba2",
-                                                            "nemotron",
-                                                            "nemotron_h",
-                                                            "opt",
-                                                            "persimmon",
-                                                            "phimoe",
-                                                            "recurrent_gemma",
-                                                            "stablelm",
-                                                            "xglm",
-                                                            "xlstm",
-                                                            "zamba",
-                                                            "zamba2"};
+constexpr std::array<std::string_view, 37> kNoPlan = {"afmoe",
+                                                      "bamba",
+                                                      "biogpt",
+                                                      "bitnet",
+                                                      "bloom",
+                                                      "codegen",
+                                                      "diffllama",
+                                                      "falcon",
+                                                      "falcon_h1",
+                                                      "falcon_mamba",
+                                                      "gpt2",
+                                                      "gpt_bigcode",
+                                                      "gpt_neo",
+                                                      "gpt_oss",
+                                                      "gptj",
+                                                      "granitemoe",
+                                                      "granitemoehybrid",
+                                                      "granitemoeshared",
+                                                      "hunyuan_v1_dense",
+                                                      "hunyuan_v1_moe",
+                                                      "jamba",
+                                                      "jetmoe",
+                                                      "lfm2",
+                                                      "lfm2_moe",
+                                                      "mamba",
+                                                      "mamba2",
+                                                      "nemotron",
+                                                      "nemotron_h",
+                                                      "opt",
+                                                      "persimmon",
+                                                      "phimoe",
+                                                      "recurrent_gemma",
+                                                      "stablelm",
+                                                      "xglm",
+                                                      "xlstm",
+                                                      "zamba",
+                                                      "zamba2"};
 constexpr std::array<std::string_view, 3> kNoStagePlanEither = {"llama4_text", "nanochat", "olmoe"};
 constexpr std::array<std::string_view, 2> kStagePlan = {"afmoe", "gpt_oss"};
+
+// Of a model of several parts the text's plan is taken, or that of the model that the text's type is named after.
+bool has_plan_of_tensors(const LaunchFacts& f) {
+  const std::string& type = f.model().model_type;
+  if (has_tensor_plan(type) && !facts::has_class_of_sglang(type, f.release())) return true;
+  const Value text = f.model().text("model_type");
+  if (!text.is_string() || text.as_string() == type) return false;
+  std::string_view name = text.as_string();
+  if (has_tensor_plan(name)) return true;
+  for (const std::string_view ending : {std::string_view("_text"), std::string_view("_vl")}) {
+    if (name.ends_with(ending)) name.remove_suffix(ending.size());
+  }
+  return has_tensor_plan(name);
+}
 
 std::optional<Finding> no_plan_of_layers(const LaunchFacts& f) {
   if (f.tp() == 1 && f.pp() == 1) return std::nullopt;
   const std::string& type = f.model().model_type;
   if (!transformers_serves(f) || brings_its_own_class(f)) return std::nullopt;
-  const bool no_tensors = among(kNoTensorPlan, type);
-  const bool no_stages = (no_tensors && !among(kStagePlan, type)) || among(kNoStagePlanEither, type);
-  const bool over_tensors = f.tp() > 1 && no_tensors;
+  const bool no_plan = among(kNoPlan, type);
+  const bool no_stages = (no_plan && !among(kStagePlan, type)) || among(kNoStagePlanEither, type);
+  const bool over_tensors = f.tp() > 1 && !has_plan_of_tensors(f);
   const bool over_stages = f.pp() > 1 && no_stages;
   if (!over_tensors && !over_stages) return std::nullopt;
   const std::string_view option = over_stages ? "--pp-size" : "--tp-size";

@@ -24,6 +24,7 @@
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
 #include "src/rules/remedy_words.h"
+#include "src/rules/serving_class.h"
 #include "src/rules/sheet_of.h"
 
 namespace preflight::rules {
@@ -474,14 +475,15 @@ std::optional<Finding> kv_heads(const LaunchFacts& f) {
   const std::int64_t kv = total_kv_heads(f.model());
   const std::int64_t atp = attention_ranks(f);
   if (f.model().is_mla() || kv <= 0) return std::nullopt;
-  const bool repeats = repeats_kv_heads(f.model());
+  const bool by_transformers = transformers_serves(f);  // SGLang's backend for its classes divides, and no more
+  const bool repeats = repeats_kv_heads(f.model()) && !by_transformers;
   const auto shared = [&](std::int64_t tp) { return kv >= tp ? kv % tp == 0 : repeats && tp % kv == 0; };
   if (shared(atp)) return std::nullopt;
   const auto fits = [&](std::int64_t tp) { return shared(tp) && f.model().num_attention_heads % tp == 0; };
   const std::string message =
       repeats ? fmt::format("{} key/value heads fit {} neither way: one must divide the other", kv, where_tp(f))
               : fmt::format("{} key/value heads do not divide by {}, and {} repeats none", kv, where_tp(f),
-                            f.model().architectures.front());
+                            by_transformers ? "transformers' class" : f.model().architectures.front());
   return Finding{.message = message, .remedies = other_widths(f, fits)};
 }
 

@@ -146,6 +146,14 @@ std::optional<Finding> audio_tower_in_fp8(const LaunchFacts& f) {
   return Finding{.message = "--quantization fp8 takes the audio tower of Gemma 4, too"};
 }
 
+std::optional<Finding> block_diffusion_packed(const LaunchFacts& f) {
+  const ModelFacts& m = f.model();
+  const bool packed = m.quantization && !m.quantization->empty();
+  if (!packed || transformers_serves(f) || !has_class(m, {"DiffusionGemmaForBlockDiffusion"})) return std::nullopt;
+  return Finding{.message =
+                     fmt::format("DiffusionGemma takes no quantised weights, and these are {}", *m.quantization)};
+}
+
 std::optional<Finding> awq_experts(const LaunchFacts& f) {
   if (!has_quantization(f.model(), "awq") || !has_experts(f.model())) return std::nullopt;
   return Finding{.message = fmt::format("{} with {}", packed_as(f.model(), "an AWQ checkpoint"),
@@ -807,6 +815,16 @@ const Rule kRules[] = {
      .fires_on = {{{.model = "gemma-4-e2b", .args = "--device xpu --attention-backend triton --quantization fp8"}}},
      .quiet_on = {{{.model = "gemma-4-e2b", .args = "--device xpu --attention-backend triton"},
                    {.model = "gemma-4-31b-it", .args = "--device xpu --tp-size 4 --quantization fp8"}}}},
+    {.id = "QN034",
+     .field = Field::quantization,
+     .summary = "DiffusionGemma with quantised weights",
+     .why = "NotImplementedError in the model's constructor, whatever the method is.",
+     .remedies = {drop("--quantization"), stored_as("unquantized")},
+     .source = "sglang/srt/models/gemma4_diffusion.py",
+     .since = v0_5(21),
+     .of_checkpoint = true,
+     .check = block_diffusion_packed,
+     .quiet_on = {{{.model = "qwen3-8b-fp8", .args = "--device xpu"}}}},
     {.id = "QN019",
      .field = Field::fp8_gemm_runner_backend,
      .summary = "a backend of block FP8 products that is another vendor's",

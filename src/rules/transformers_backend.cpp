@@ -19,6 +19,7 @@
 #include "src/rules/families.h"
 #include "src/rules/remedy_words.h"
 #include "src/rules/serving_class.h"
+#include "src/rules/transformers_types.h"
 
 namespace preflight::rules {
 namespace {
@@ -280,6 +281,13 @@ std::optional<Finding> tower_without_words(const LaunchFacts& f) {
                                         type->as_string())};
 }
 
+std::optional<Finding> model_without_words(const LaunchFacts& f) {
+  if (!builds_transformers_class(f) || !has_model_to_build(f)) return std::nullopt;
+  const std::string& type = f.model().model_type;
+  if (!looks_up_no_words(type)) return std::nullopt;
+  return by_other_class(f, fmt::format("transformers' model of type {} has no table of words", type));
+}
+
 const Rule kRules[] = {
     {.id = "MC038",
      .field = Field::model_path,
@@ -371,7 +379,17 @@ const Rule kRules[] = {
      .fires_on = {{{.model = "llama-3.1-8b-instruct-fp8-dynamic", .args = "--device xpu --model-impl transformers"},
                    {.model = "gpt-oss-20b", .args = "--device xpu --model-impl transformers", .since = v0_5(20)}}},
      .quiet_on = {{{.model = "llama-3.1-8b-instruct-fp8-dynamic", .args = "--device xpu"},
-                   {.model = "qwen3-8b-fp8", .args = "--device xpu --model-impl transformers"}}}}};
+                   {.model = "qwen3-8b-fp8", .args = "--device xpu --model-impl transformers"}}}},
+    {.id = "MC046",
+     .field = Field::model_path,
+     .summary = "a class of transformers that looks up no words",
+     .why = "AttributeError (num_embeddings) or NotImplementedError (get_input_embeddings) while the model is built: "
+            "SGLang counts the words of whatever transformers' class serves, and this one embeds pictures, sounds or "
+            "several codebooks at once.",
+     .fix = "a model that SGLang has a class for",
+     .source = "sglang/srt/models/transformers.py; transformers: get_input_embeddings",
+     .check = model_without_words,
+     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --model-impl transformers"}}}}};
 
 }  // namespace
 
