@@ -297,7 +297,9 @@ class Prover {
     for (std::size_t i = 0; i < std::min(list.size(), kNearby) && near_used_ < kNearbyInAll; ++i, ++near_used_) {
       Arranged now{groups_, question_.env, {}};
       if (!apply(list[i], question_.release, now)) continue;
-      const auto remedy = remedy_of({.changes = changes_to(now, groups_, question_.env), .stored_as = now.stored_as});
+      const auto remedy = remedy_of({.arguments = words_of(now.groups),
+                                     .changes = changes_to(now, groups_, question_.env),
+                                     .stored_as = now.stored_as});
       const Look* seen = remedy ? look_at(now, *remedy) : nullptr;
       if (seen == nullptr || is_in(finding, seen->findings)) continue;
       const Diagnostic* error = added_error(*seen);
@@ -461,7 +463,9 @@ class Prover {
       if (first.kind == Edit::Kind::kSet && ++values[option] > 2) continue;
       Arranged next = now;
       if (!apply(list[i], release, next)) continue;
-      auto remedy = remedy_of({.changes = changes_to(next, now.groups, now.env), .stored_as = next.stored_as});
+      auto remedy = remedy_of({.arguments = words_of(next.groups),
+                               .changes = changes_to(next, now.groups, now.env),
+                               .stored_as = next.stored_as});
       if (remedy) out.push_back(std::move(*remedy));
     }
     return out;
