@@ -51,6 +51,14 @@ TEST(Kinds, ANumberIsReadUnderEachNameThatFamiliesGiveIt) {
 }
 
 // SGLang's class for the text of dense Qwen3.5 gives it 512 experts, which no layer of it has.
+// Registered by its configuration class alone; the layer that drafts attends like any other.
+TEST(Kinds, GigaChatHasLayersWithAState) {
+  ModelFacts m = model_of("gigachat3_5");
+  EXPECT_TRUE(is_gdn(m));
+  m.is_draft_model = true;
+  EXPECT_FALSE(is_hybrid(m));
+}
+
 TEST(Kinds, TheTextOfADenseModelHasNoExpertsWhateverItsClassGivesIt) {
   EXPECT_EQ(routed_experts(model_of("minicpmv4_6", "qwen3_5_text", R"({"num_experts": 512})")), 0);
   EXPECT_EQ(routed_experts(model_of("qwen3_5_moe", "qwen3_5_moe_text", R"({"num_experts": 512})")), 512);

@@ -93,6 +93,7 @@ constexpr StateRow kStates[] = {
     {"bailing_hybrid", Place::kEither, RecurrentState::kLightning, of_bailing},
     {"kimi_linear", Place::kEither, RecurrentState::kKimiDelta},
     {"glm5_next", Place::kRoot, RecurrentState::kKimiDelta, unless_draft},
+    {"gigachat3_5", Place::kRoot, RecurrentState::kGatedDelta, unless_draft},
     {"qwen3_next", Place::kText, RecurrentState::kGatedDelta},
     {"qwen3_5_text", Place::kText, RecurrentState::kGatedDelta},
     {"qwen3_5_moe_text", Place::kText, RecurrentState::kGatedDelta},

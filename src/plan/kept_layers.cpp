@@ -10,6 +10,7 @@
 
 #include "src/facts/kinds.h"
 #include "src/facts/model_classes.h"
+#include "src/plan/layer_kinds.h"
 #include "src/python/environment.h"
 #include "src/python/text.h"
 
@@ -62,6 +63,16 @@ KeptLayers by_group(std::int64_t count, const Value& group, std::int64_t usual) 
     const bool listed = group.is_list() && at < group.as_list().size();
     const bool full = listed ? group.as_list()[at] != Value(1) : (i + 1) % every == 0;
     (full ? kept.full : kept.state).push_back(i);
+  }
+  return kept;
+}
+
+// GigaChat 3.5 names its full layers by kind or by number, or has none.
+KeptLayers gigachat_layers(const ModelFacts& m) {
+  const std::vector<bool> linear = linear_layers(m, m.num_hidden_layers);
+  KeptLayers kept;
+  for (std::int64_t i = 0; i < m.num_hidden_layers; ++i) {
+    (linear[static_cast<std::size_t>(i)] ? kept.state : kept.full).push_back(i);
   }
   return kept;
 }
@@ -130,6 +141,7 @@ KeptLayers with_state(const ModelFacts& m, RecurrentState state) {
   const Value types = m.text("layer_types");
   switch (state) {
     case RecurrentState::kGatedDelta:
+      if (m.model_type == "gigachat3_5") return gigachat_layers(m);
       if (is_jet(m)) {
         return {named(types, {"attn", "swa"}), {}, named(types, {"jet"})};
       }

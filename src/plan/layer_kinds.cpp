@@ -37,9 +37,9 @@ ExpertLayers expert_layers(const ModelFacts& m, std::int64_t layers) {
   const auto number = [&](std::string_view key, std::int64_t missing) {
     return first_int(m.hf_text_config, {key}, missing);
   };
-  if (architecture_starts_with(
-          m, {"Qwen2MoeFor", "Qwen3MoeFor", "Qwen3VLMoe", "Qwen3Next", "Qwen3_5Moe", "MixtralFor", "Olmoe",
-              "GraniteMoe", "MiniMaxM2", "GptOss", "PhiMoE", "Phimoe", "HunYuanMoE", "Gemma4", "DeepseekV4"})) {
+  if (architecture_starts_with(m, {"Qwen2MoeFor", "Qwen3MoeFor", "Qwen3VLMoe", "Qwen3Next", "Qwen3_5Moe", "MixtralFor",
+                                   "Olmoe", "GraniteMoe", "LongcatFlashFor", "MiniMaxM2", "GptOss", "PhiMoE", "Phimoe",
+                                   "HunYuanMoE", "Gemma4", "DeepseekV4"})) {
     return {};
   }
   if (architecture_starts_with(m, {"Glm4Moe", "Glm4vMoe", "LLaDA2", "BailingMoe", "HYV3"})) {
@@ -110,6 +110,9 @@ std::vector<bool> linear_layers(const ModelFacts& m, std::int64_t layers) {
   } else if (architecture_starts_with(m, {"Qwen3Next", "Qwen3_5"})) {
     const std::int64_t interval = first_int(m.hf_text_config, {"full_attention_interval"}, 4);
     fill([&](std::int64_t layer) { return interval > 0 && (layer + 1) % interval != 0; });
+  } else if (m.model_type == "gigachat3_5" && (types == nullptr || !types->is_list())) {
+    const Value* full = m.hf_text_config.find("full_attention_layers");
+    fill([&](std::int64_t layer) { return !holds(full, layer); });
   } else if (types != nullptr && types->is_list()) {
     const auto& list = types->as_list();
     fill([&](std::int64_t layer) {

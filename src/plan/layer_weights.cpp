@@ -139,6 +139,8 @@ void add_dense(const Shape& s, Layer& l, double width, bool gated) {
   l.down += s.hidden * width;
 }
 
+bool is_longcat(const ModelFacts& m) { return architecture_starts_with(m, {"LongcatFlashFor"}); }
+
 void add_experts(const Shape& s, Layer& l, bool gated, const WeightSplit& split) {
   const double count = static_cast<double>(routed_experts(s.m) + split.extra_experts);
   const double width = static_cast<double>(expert_width(s.m));
@@ -148,6 +150,10 @@ void add_experts(const Shape& s, Layer& l, bool gated, const WeightSplit& split)
   l.experts += count * sides * (latent > 0 ? latent : s.hidden) * width;
   l.copied += 2 * s.hidden * latent;
   l.plain += count * s.hidden;
+  if (is_longcat(s.m)) {  // a router in 32 bits, of experts that do nothing, too; none are shared
+    l.plain += (count + 2 * s.number({"zero_expert_num"})) * s.hidden;
+    return;
+  }
   const auto shared = static_cast<double>(shared_experts_width(s.m));
   l.shared += sides * s.hidden * shared;
 }
@@ -226,6 +232,14 @@ Layer Layers::lettered(char letter, std::int64_t index) const {
 Layer Layers::layer_of(std::int64_t index) const {
   Layer l;
   add_mixing(l, index);
+  if (is_longcat(s_.m)) {  // two attentions and two MLPs, and experts beside them
+    add_mixing(l, index);
+    add_dense(s_, l, width_, gated_);
+    add_dense(s_, l, width_, gated_);
+  }
+  if (architecture_starts_with(s_.m, {"EmbeddingGemma2"})) {
+    l.plain += 3 * s_.hidden * s_.number({"hidden_size_per_layer_input"});  // a gate and two projections of its inputs
+  }
   if (experts_[static_cast<std::size_t>(index)]) {
     add_experts(s_, l, gated_, split_);
     // Gemma 4 runs a dense layer beside its experts.

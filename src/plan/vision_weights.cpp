@@ -185,6 +185,43 @@ VisionWeights internvl(const ModelFacts& m, const Value& vision) {
           .over_all = mlp};
 }
 
+// CLIP's own model: each of its parts is projected.
+VisionWeights clip(const Value& vision, double text) {
+  const double width = number(vision, {"hidden_size"});
+  const double patch = number(vision, {"patch_size"}, 32);
+  const double attention = encoder(vision, 0, 0);
+  return {.cut = attention,
+          .whole = (width + text) * number(vision, {"projection_dim"}, 512) + 3 * patch * patch * width,
+          .over_all = encoder(vision, inner_width(vision), 2) - attention};
+}
+
+// Llama 3.2: some blocks look at all tiles, whose places have a table for each shape of picture and one for none.
+VisionWeights mllama(const Value& vision, double text) {
+  const double width = number(vision, {"hidden_size"});
+  const double side =
+      std::floor(number(vision, {"image_size"}, 448) / std::max(1.0, number(vision, {"patch_size"}, 14)));
+  const double blocks = number(vision, {"num_hidden_layers"}, 32) + number(vision, {"num_global_layers"}, 8);
+  const Value* shapes = vision.find("supported_aspect_ratios");
+  const double tables =
+      1 + (shapes != nullptr && shapes->is_list() ? static_cast<double>(shapes->as_list().size()) : 8);
+  const double tiles = number(vision, {"max_num_tiles"}, 4);
+  return {.cut = blocks * 4 * width * width,
+          .whole = tables * tiles * (side * side + 1) * width + number(vision, {"vision_output_dim"}, 7680) * text,
+          .over_all = blocks * 2 * width * inner_width(vision)};
+}
+
+// PaddleOCR-VL: SigLIP's blocks, a table of places for packed pictures, and patches of a square joined.
+VisionWeights paddle_ocr(const Value& vision, double text) {
+  constexpr double kPlaces = 32768;
+  const double width = number(vision, {"hidden_size"});
+  const double merge = number(vision, {"spatial_merge_size"}, 2);
+  const double joined = width * merge * merge;
+  const double attention = encoder(vision, 0, 0);
+  return {.cut = attention,
+          .whole = kPlaces * width + joined * joined + joined * text,
+          .over_all = encoder(vision, inner_width(vision), 2) - attention};
+}
+
 // Of the classes that hear: their towers are described in a part of their own.
 std::optional<VisionWeights> hearing_weights(const ModelFacts& model) {
   struct Hearing {
@@ -218,16 +255,13 @@ VisionWeights vision_weights(const ModelFacts& model) {
   const double width = number(vision, {"hidden_size", "embed_dim"});
   if (architecture_starts_with(model, {"Glm4v"})) return glm4v(vision);
   if (architecture_starts_with(model, {"GlmOcr"})) return glm_ocr(vision);
-  if (architecture_starts_with(model, {"LlavaForConditional", "Mistral3For"})) return llava(model, vision);
+  if (architecture_starts_with(model, {"LlavaForConditional", "LightOnOCR", "Mistral3For"}))
+    return llava(model, vision);
   if (architecture_starts_with(model, {"Qwen2VL", "Qwen2_5_VL", "Qwen3VL", "Qwen3_5"})) return qwen_vl(model, vision);
   if (architecture_starts_with(model, {"InternVL"})) return internvl(model, vision);
-  if (architecture_starts_with(model, {"CLIPModel"})) {
-    const double attention = encoder(vision, 0, 0);
-    const double patch = number(vision, {"patch_size"}, 32);
-    return {.cut = attention,
-            .whole = (width + text) * number(vision, {"projection_dim"}, 512) + 3 * patch * patch * width,
-            .over_all = encoder(vision, inner, 2) - attention};
-  }
+  if (architecture_starts_with(model, {"CLIPModel"})) return clip(vision, text);
+  if (architecture_starts_with(model, {"Mllama"})) return mllama(vision, text);
+  if (architecture_starts_with(model, {"PaddleOCR"})) return paddle_ocr(vision, text);
   if (architecture_starts_with(model, {"Cosmos3Edge"})) return cosmos3_edge(model, vision);
   if (architecture_starts_with(model, {"Gemma4"})) {
     // Positions come from a table for each axis.
