@@ -188,7 +188,7 @@ constexpr std::array<std::string_view, 176> kWithPlan = {
     "youtu",
 };
 
-constexpr std::array<std::string_view, 14> kWordless = {"altclip",
+constexpr std::array<std::string_view, 20> kWordless = {"altclip",
                                                         "beit",
                                                         "blip_2_qformer",
                                                         "chinese_clip",
@@ -201,7 +201,13 @@ constexpr std::array<std::string_view, 14> kWordless = {"altclip",
                                                         "owlvit",
                                                         "pe_audio",
                                                         "pe_audio_video",
-                                                        "pe_video"};
+                                                        "pe_video",
+                                                        "sam3",
+                                                        "sam3_lite_text",
+                                                        "sam3_lite_text_text_model",
+                                                        "voxtral_encoder",
+                                                        "voxtral_realtime_encoder",
+                                                        "xclip"};
 
 }  // namespace
 
