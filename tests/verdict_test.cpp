@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "preflight/kernel_run.h"
+#include "preflight/reference.h"
 #include "preflight/row_sizes.h"
 #include "preflight/verdict.h"
 #include "src/sample/random.h"

@@ -11,7 +11,6 @@
 
 #include "preflight/batch.h"
 #include "preflight/kernel_run.h"
-#include "preflight/reference.h"
 #include "preflight/verdict.h"
 
 namespace preflight {

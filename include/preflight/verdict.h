@@ -13,9 +13,10 @@
 #include <vector>
 
 #include "preflight/batch.h"
-#include "preflight/reference.h"
 
 namespace preflight {
+
+struct Expected;  // preflight/reference.h
 
 enum class VerdictWord : std::uint8_t { kPass, kMistrusted, kSkipped, kFail, kError };  // ascending severity
 std::string_view name_of(VerdictWord word);

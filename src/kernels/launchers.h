@@ -2,6 +2,7 @@
 #pragma once
 
 #include "preflight/kernel.h"
+#include "preflight/reference.h"
 #include "src/opencl/opencl.h"
 #include "src/sample/kernel_list.h"
 

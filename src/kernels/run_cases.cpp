@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "preflight/kernel.h"
+#include "preflight/reference.h"
 #include "src/base/embedded.h"
 #include "src/kernels/defects.h"
 #include "src/kernels/kernel_run.h"

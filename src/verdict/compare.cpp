@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "preflight/reference.h"
 #include "preflight/row_sizes.h"
 #include "preflight/verdict.h"
 

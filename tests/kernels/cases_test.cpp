@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 
 #include "preflight/kernel.h"
+#include "preflight/reference.h"
 #include "src/plan/planners.h"
 
 namespace preflight {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "preflight/kernel.h"
+#include "preflight/reference.h"
 #include "preflight/row_sizes.h"
 #include "preflight/sizing.h"
 #include "src/reference/gated_delta.h"

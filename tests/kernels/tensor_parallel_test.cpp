@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "preflight/kernel.h"
+#include "preflight/reference.h"
 #include "tests/kernels/device.h"
 
 namespace preflight {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "preflight/kernel.h"
+#include "preflight/reference.h"
 #include "src/kernels/peer/peer_process.h"
 #include "src/kernels/tensor_parallel.h"
 #include "src/sample/case_options.h"
