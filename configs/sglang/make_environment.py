@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Write environment.txt: make_environment.py FOLDER OUT.txt
+"""Write a release's environment variables into environment.txt: make_environment.py RELEASE FILE
 
-FOLDER holds one folder per SGLang release with the installed package in it (FOLDER/0.5.23/sglang). A line of the result
+The interpreter that runs this has the release (`./dev release`); the other releases' entries stay as they are. A release
+that is read again takes the place of what it was. Post-releases count as their release, and are left out. A line of FILE
 is a name SGLANG_… or SGL_… that the release's Python files mention, with the releases that do: first-last, several
 spans where it went and came back. A name that ends in "_" is a beginning to which the code adds the rest. A name that a
 release only warns about has ">" at the end, with the first such release and what to use instead, where SGLang says so.
@@ -15,20 +16,16 @@ DEFAULT is empty where the code computes it. The kinds, of a value that is none:
   number          get_int_env_var: the default is taken without a word
   raises          int() or float() over the text: ValueError where it stands
 
-Names that only the servers of images and videos, tests and benchmarks read have no kind. Regenerate the file when a
-release is added.
+Names that only the servers of images and videos, tests and benchmarks read have no kind.
 """
 import ast
+import importlib.util
 import pathlib
 import re
 import sys
 
 NAME = re.compile(r"\b(?:SGLANG|SGL)_[A-Z0-9_]*[A-Z0-9_]\b")
 WORD = re.compile(r"SGLANG_[A-Z0-9_]+|--[a-z][a-z0-9-]+")
-
-
-def number(release):
-    return [int(n) for n in re.findall(r"\d+", release)[:3]]
 
 
 def texts_of(node):
@@ -137,44 +134,70 @@ def kinds_of(package):
     return out
 
 
-def spans(having, releases):
+def spans(having):
     out = []
-    for i, release in enumerate(releases):
-        if release not in having:
-            continue
-        if out and out[-1][1] == i - 1:
-            out[-1][1] = i
+    for release in sorted(having):
+        if out and out[-1][1] == release - 1:
+            out[-1][1] = release
         else:
-            out.append([i, i])
-    return ",".join(f"{releases[a].split('.')[2]}-{releases[b].split('.')[2]}" for a, b in out)
+            out.append([release, release])
+    return ",".join(f"{first}-{last}" for first, last in out)
+
+
+def releases_in(text):
+    return {r for first, last in (span.split("-") for span in text.split(",")) for r in range(int(first), int(last) + 1)}
+
+
+class Table:
+    """The lines of the file: {name: releases}, {name: {kind: releases}}, {name: (first that warns, what to use instead)}."""
+
+    def __init__(self, text):
+        self.having, self.kinds, self.old = {}, {}, {}
+        for line in text.splitlines():
+            if line.startswith("#"):
+                continue
+            line, _, warned = line.partition(" >")
+            name, having, *kinds = line.split(" =")[0].split() + line.split(" =")[1:]
+            self.having[name] = releases_in(having)
+            self.kinds[name] = {kind: releases_in(of) for kind, _, of in (k.rpartition("@") for k in kinds)}
+            if warned:
+                first, _, instead = warned.partition(" ")
+                self.old[name] = (int(first), instead)
+
+    def add(self, release, package):
+        for having in [*self.having.values(), *(of for kinds in self.kinds.values() for of in kinds.values())]:
+            having.discard(release)
+        for name, instead in deprecated(ast.parse((package / "srt" / "environ.py").read_text())).items():
+            first, before = self.old.get(name, (release, ""))
+            self.old[name] = (min(first, release), instead or before)
+        for name, kind in kinds_of(package).items():
+            self.kinds.setdefault(name, {}).setdefault(kind, set()).add(release)
+        for file in package.rglob("*.py"):
+            for name in set(NAME.findall(file.read_text(errors="replace"))):
+                self.having.setdefault(name, set()).add(release)
+
+    def text(self):
+        known = set().union(*self.having.values())
+        lines = [f"# Environment variables that SGLang 0.5.{min(known)} to 0.5.{max(known)} mentions: name, releases 0.5.N,",
+                 "# how its value is read (=kind:default@releases; make_environment.py has the kinds),",
+                 "# then, of names that are only warned about, > the first such release and what to use instead."]
+        for name, having in sorted(self.having.items()):
+            if not having:
+                continue
+            kinds = sorted((min(of), kind, of) for kind, of in self.kinds.get(name, {}).items() if of)
+            line = f"{name} {spans(having)}" + "".join(f" ={kind}@{spans(of)}" for _, kind, of in kinds)
+            if name in self.old:
+                line += " >" + " ".join(str(word) for word in self.old[name] if word)
+            lines.append(line)
+        return "\n".join(lines) + "\n"
 
 
 def main():
-    folder, out = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
-    releases = sorted((p.name for p in folder.iterdir() if (p / "sglang").is_dir()), key=number)
-    having, old, kinds = {}, {}, {}
-    for release in releases:
-        package = folder / release / "sglang"
-        gone = deprecated(ast.parse((package / "srt" / "environ.py").read_text()))
-        for name, instead in gone.items():
-            old.setdefault(name, [release, ""])
-            old[name][1] = instead or old[name][1]
-        for name, kind in kinds_of(package).items():
-            kinds.setdefault(name, {}).setdefault(kind, set()).add(release)
-        for file in package.rglob("*.py"):
-            for name in set(NAME.findall(file.read_text(errors="replace"))):
-                having.setdefault(name, set()).add(release)
-    lines = [f"# Environment variables that SGLang {releases[0]} to {releases[-1]} mentions: name, releases 0.5.N,",
-             "# how its value is read (=kind:default@releases; make_environment.py has the kinds),",
-             "# then, of names that are only warned about, > the first such release and what to use instead."]
-    for name, found in sorted(having.items()):
-        line = f"{name} {spans(found, releases)}"
-        line += "".join(f" ={kind}@{spans(of, releases)}" for kind, of in kinds.get(name, {}).items())
-        if name in old:
-            first, instead = old[name]
-            line += f" >{first.split('.')[2]}" + (f" {instead}" if instead else "")
-        lines.append(line)
-    out.write_text("\n".join(lines) + "\n")
+    release, file = sys.argv[1], pathlib.Path(sys.argv[2])
+    if re.fullmatch(r"0\.5\.\d+", release):
+        table = Table(file.read_text(encoding="utf-8"))
+        table.add(int(release.split(".")[2]), pathlib.Path(importlib.util.find_spec("sglang").origin).parent)
+        file.write_text(table.text(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,13 @@
 #!/usr/bin/env python3
-"""Write messages.txt: make_messages.py FOLDER OUT.txt
+"""Write messages.txt.
 
-FOLDER holds one folder per SGLang release with the installed package in it (FOLDER/0.5.23/sglang). A line of the result
-is a place where SGLang refuses or warns while it reads arguments and models, or starts its worker:
+  make_messages.py all FOLDER FILE         of all releases; FOLDER holds one folder for each with the installed package in
+                                           it (FOLDER/0.5.23/sglang)
+  make_messages.py release RELEASE FILE    adds a newer one, which the interpreter that runs this has (`./dev release`):
+                                           lines of its messages reach to it, and those that have none get one. It is
+                                           left out where FILE knows it, as a post-release's own release is
+
+A line of FILE is a place where SGLang refuses or warns while it reads arguments and models, or starts its worker:
 
   marker|kind|function|file|first-last
 
@@ -12,9 +17,9 @@ looks for markers in what an operator pasted. A line that ends with |named has a
 it tells beside its function in a traceback alone; one that ends with other words tells beside these, too, of an option
 or a field that those places do not name. One that ends with |raised has a marker that lines of a healthy server's log
 have, too: it tells beside its exception.
-Regenerate it when a release is added.
 """
 import ast
+import importlib.util
 import pathlib
 import re
 import sys
@@ -97,11 +102,10 @@ class Sites(ast.NodeVisitor):
         self.generic_visit(node)
 
 
-def all_sites(folder, releases):
+def all_sites(packages):
     """(release, file, kind, function, parts, options) of every message of the server, a file that releases share read once."""
     read = {}
-    for release in releases:
-        package = folder / release / "sglang"
+    for release, package in packages.items():
         places = {file for place in PLACES for file in package.glob(place)}
         for file in sorted(package.glob("srt/**/*.py")):
             text, name = file.read_text(encoding="utf-8-sig"), str(file.relative_to(package))
@@ -127,9 +131,9 @@ def number(release):
 class Messages:
     """Messages of the places above and of the rest of the server, and which of them have a few words."""
 
-    def __init__(self, folder, releases):
+    def __init__(self, packages):
         self.sites, self.things, elsewhere = {}, {}, {}
-        for release, name, kind, function, parts, options in all_sites(folder, releases):
+        for release, name, kind, function, parts, options in all_sites(packages):
             fields = {word for part in parts for word in part if "_" in word}
             self.things.setdefault((parts, kind), set()).update(fields | {" ".join(words(o)) for o in options})
             if name and kind != "log":
@@ -171,18 +175,66 @@ class Messages:
         return best, f"|{min(telling, default='named')}"
 
 
-def main():
-    folder, out = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
-    releases = sorted((p.name for p in folder.iterdir() if (p / "sglang").is_dir()), key=number)
-    messages, lines = Messages(folder, releases), set()
-    for site, functions in messages.sites.items():
-        marker, beside = messages.marker(site)
-        for (function, name), found in functions.items() if marker else ():
-            first, last = min(found, key=number), max(found, key=number)
-            span = f"{first.split('.')[2]}-{last.split('.')[2]}"
-            lines.add(f"{marker}|{site[1]}|{function}|{name}|{span}{beside}")
+    def rows(self, known):
+        """((marker, kind, function, file, beside), first, last) of each message; `known` are such rows with their spans: the
+        markers that a message had last are kept."""
+        markers = {}
+        for (marker, kind, *place, beside), spans in known.items():
+            markers.setdefault((kind, *place), []).append((spans[-1][1], marker, beside))
+        for site, functions in self.sites.items():
+            (parts, kind), own = site, None
+            for place, found in functions.items():
+                held = set(windows(parts))
+                kept = [m for m in markers.get((kind, *place), ()) if m[1] in held]
+                if not kept and own is None:
+                    own = self.marker(site)
+                latest = max(kept)[0] if kept else None
+                patches = [number(release)[2] for release in found]
+                for marker, beside in [m[1:] for m in kept if m[0] == latest] or [own]:
+                    if marker:
+                        yield (marker, kind, *place, beside), min(patches), max(patches)
+
+
+def read(file):
+    """{row: [(first, last)]}: a message that changed may have its marker again, with a span of its own."""
+    out = {}
+    for line in file.read_text(encoding="utf-8").splitlines()[1:]:
+        marker, kind, function, name, span, *beside = line.split("|", 5)
+        first, last = span.split("-")
+        out.setdefault((marker, kind, function, name, "|" + beside[0] if beside else ""), []).append((int(first), int(last)))
+    return {row: sorted(spans, key=lambda span: span[1]) for row, spans in out.items()}
+
+
+def write(rows, file):
     head = ["# Places where SGLang refuses or warns, by a few words of the message: marker|kind|function|file|releases 0.5.N."]
-    out.write_text("\n".join(head + sorted(lines)) + "\n")
+    lines = {"|".join(row[:4]) + f"|{first}-{last}{row[4]}" for row, spans in rows.items() for first, last in spans}
+    file.write_text("\n".join(head + sorted(lines)) + "\n", encoding="utf-8")
+
+
+def all_releases(folder, file):
+    releases = sorted((p.name for p in folder.iterdir() if (p / "sglang").is_dir()), key=number)
+    rows = {}
+    for row, first, last in Messages({release: folder / release / "sglang" for release in releases}).rows({}):
+        rows.setdefault(row, []).append((first, last))
+    write(rows, file)
+
+
+def add(release, package, file):
+    rows = read(file)
+    if number(release)[2] <= max(spans[-1][1] for spans in rows.values()):
+        return
+    for row, new, _ in list(Messages({release: package}).rows(rows)):
+        spans = rows.setdefault(row, [(new, new)])
+        spans[-1] = (spans[-1][0], new)
+    write(rows, file)
+
+
+def main():
+    command, of, file = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+    if command == "all":
+        all_releases(pathlib.Path(of), file)
+    else:
+        add(of, pathlib.Path(importlib.util.find_spec("sglang").origin).parent, file)
 
 
 if __name__ == "__main__":
