@@ -254,7 +254,7 @@ constexpr Handler kHandlers[] = {
     {.name = "validate_mamba_no_buffer", .assigns = false},
     {.name = "validate_prefill_only_disable_kv_cache_args", .assigns = false},
 };
-static_assert(std::ranges::is_sorted(kHandlers, {}, &Handler::name));
+static_assert(std::ranges::is_sorted(kHandlers, {}, &Handler::name), "records stand in the order of their names");
 
 bool is_part(const Handler& handler, Release release) { return release < handler.part_until; }
 
