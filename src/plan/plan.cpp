@@ -2,7 +2,6 @@
 #include "preflight/plan.h"
 
 #include <algorithm>
-#include <array>
 
 #include "preflight/sizing.h"
 #include "src/launch/workspace.h"
@@ -11,10 +10,6 @@
 
 namespace preflight {
 namespace {
-
-constexpr std::array<plan::Planner, 8> kPlanners{
-    plan::plan_mla_decode, plan::plan_paged_decode, plan::plan_local_attention, plan::plan_gated_delta,
-    plan::plan_mrope,      plan::plan_merge,        plan::plan_indices,         plan::plan_several_queries};
 
 PlanSizes derive_sizes(const LaunchView& view, const plan::DecodeShape& shape) {
   const ModelFacts& model = view.model();
@@ -70,7 +65,9 @@ Plan derive_plan(const Launch& launch) {
   }
   plan.sizes = derive_sizes(view, shape);
   const plan::PlanContext context{view, *launch.model, shape};
-  for (const plan::Planner planner : kPlanners) planner(context, plan);
+#define PREFLIGHT_PLANNER(name) plan::name(context, plan);
+  PREFLIGHT_PLANNERS(PREFLIGHT_PLANNER)
+#undef PREFLIGHT_PLANNER
   return plan;
 }
 

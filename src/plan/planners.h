@@ -1,5 +1,5 @@
 // The planners: one per family of kernels. Each adds the kernels its family runs for this launch, or skips with a
-// reason. derive_plan() calls them in order; a new kernel is a new planner in the list of plan.cpp.
+// reason. derive_plan() calls them in the order of the list below.
 #pragma once
 
 #include <string_view>
@@ -18,16 +18,19 @@ struct PlanContext {
 // Why an embedding model or a classifier has no decode kernels.
 inline constexpr std::string_view kNoDecodeStep = "the model generates nothing: its requests end with their prefill";
 
-using Planner = void (*)(const PlanContext&, Plan&);
+#define PREFLIGHT_PLANNERS(PLANNER) \
+  PLANNER(plan_mla_decode)          \
+  PLANNER(plan_paged_decode)        \
+  PLANNER(plan_local_attention)     \
+  PLANNER(plan_gated_delta)         \
+  PLANNER(plan_mrope)               \
+  PLANNER(plan_merge)               \
+  PLANNER(plan_indices)             \
+  PLANNER(plan_several_queries)
 
-void plan_mla_decode(const PlanContext& context, Plan& plan);
-void plan_paged_decode(const PlanContext& context, Plan& plan);
-void plan_local_attention(const PlanContext& context, Plan& plan);
-void plan_gated_delta(const PlanContext& context, Plan& plan);
-void plan_mrope(const PlanContext& context, Plan& plan);
-void plan_merge(const PlanContext& context, Plan& plan);
-void plan_indices(const PlanContext& context, Plan& plan);
-void plan_several_queries(const PlanContext& context, Plan& plan);
+#define PREFLIGHT_PLANNER(name) void name(const PlanContext& context, Plan& plan);
+PREFLIGHT_PLANNERS(PREFLIGHT_PLANNER)
+#undef PREFLIGHT_PLANNER
 
 // One paged case of the launch's full-attention layers.
 KernelCase paged_case(const PlanContext& context);
