@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <span>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,7 @@
 #include "src/sample/regime.h"
 #include "src/sample/rows.h"
 #include "src/sample/samples.h"
+#include "tests/kernels/kernel_lines.h"
 
 namespace preflight {
 namespace {
@@ -288,23 +290,18 @@ TEST(PagePool, ATableTooNarrowIsRefused) {
 
 // Kernel and reference read the same tensors: what is not there is the same none to both, and no judge can tell.
 TEST(SampleBatch, WhatEveryKernelReadsIsDrawn) {
-  struct Row {
-    const char* line;
-    std::vector<const char*> inputs;
-  };
-  for (const Row& row : {Row{"mla_decode --heads 2 --cache-seqlens 3", {"q_nope", "q_rope"}},
-                         Row{"paged_decode --heads 2 --sinks --cache-seqlens 3", {"q", "sinks"}},
-                         Row{"merge_state --tokens 5 --empty 0", {"v_a", "v_b", "s_a", "s_b"}},
-                         Row{"mrope --tokens 5 --heads 2 --sections 24,20,20", {"query", "key"}},
-                         Row{"gated_delta_step --query-lens 3,1", {"q", "k", "v", "a", "b", "a_log", "dt_bias"}},
-                         Row{"gated_delta_chunk --query-lens 70,1", {"q", "k", "v", "g", "beta"}},
-                         Row{"causal_conv1d --query-lens 3,1", {"x", "weight", "bias"}}}) {
-    const KernelCase c = case_of(row.line);
-    const auto batch = find_kernel(c.kernel)->sample(c);
-    ASSERT_TRUE(batch.has_value()) << batch.error().text();
-    for (const char* name : row.inputs) {
-      const std::vector<double> values = batch->input(name).to_doubles();
-      EXPECT_TRUE(std::ranges::all_of(values, [](double v) { return std::isfinite(v); })) << row.line << ' ' << name;
+  for (const Kernel& kernel : kernel_table()) {
+    std::istringstream lines(testing::kernel_lines(kernel.name, "drawn"));
+    for (std::string line; std::getline(lines, line);) {
+      const auto of = line.find(" of ");
+      ASSERT_NE(of, line.npos) << line;
+      const auto batch = kernel.sample(case_of(line.substr(of + 4)));
+      ASSERT_TRUE(batch.has_value()) << batch.error().text();
+      std::istringstream inputs(line.substr(0, of));
+      for (std::string name; inputs >> name;) {
+        const std::vector<double> values = batch->input(name).to_doubles();
+        EXPECT_TRUE(std::ranges::all_of(values, [](double v) { return std::isfinite(v); })) << line << ' ' << name;
+      }
     }
   }
 }

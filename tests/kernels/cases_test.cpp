@@ -230,31 +230,22 @@ TEST(KernelTable, AStateIsAllowedWhatItRemembers) {
   }
 }
 
+// Those of every kernel that stand in tests/kernels/lines for the purpose.
+std::vector<KernelCase> cases_for(const std::string& purpose) {
+  std::vector<KernelCase> cases;
+  for (const Kernel& kernel : kernel_table()) {
+    const auto some = parse_cases(testing::kernel_lines(kernel.name, purpose), purpose);
+    EXPECT_TRUE(some.has_value()) << some.error().text();
+    if (some) cases.insert(cases.end(), some->begin(), some->end());
+  }
+  EXPECT_FALSE(cases.empty()) << purpose;
+  return cases;
+}
+
 // What is counted before a sample is made is what its tensors then have, but for what does not grow with the case.
 TEST(KernelTable, ASampleIsAsLargeAsWasCounted) {
-  for (const char* line : {"mla_decode --heads 16 --cache-seqlens 1x500",
-                           "paged_decode --kv-heads 4 --page 128 --cache-seqlens 1x300",
-                           "page_table --page 64 --cache-seqlens 64x4000",
-                           "kv_indices --max-batch 4000 --page 512 --cache-seqlens 5",
-                           "merge_state --tokens 40 --heads 9 --head-dim 512",
-                           "mrope --tokens 5 --heads 1 --kv-heads 1 --head-dim 256",
-                           "gated_delta_step --query-lens 200",
-                           "gated_delta_step --query-lens 1x9 --padded 3",
-                           "causal_conv1d --query-lens 1x200",
-                           "causal_conv1d --query-lens 2 --window 400",
-                           "gated_delta_chunk --query-lens 1x20",
-                           "gated_delta_chunk --chunk-size 16 --query-lens 200",
-                           "local_decode --cache-seqlens 9000x3",
-                           "page_table --cache-seqlens 3000x40",
-                           "kv_indices --cache-seqlens 3000x40",
-                           "merge_state --tokens 3000",
-                           "mrope --tokens 3000 --heads 64 --kv-heads 1",
-                           "gated_delta_step --query-lens 1x40",
-                           "causal_conv1d --query-lens 3000",
-                           "gated_delta_chunk --query-lens 3000"}) {
-    const auto kernel_case = parse_case(line);
-    ASSERT_TRUE(kernel_case.has_value()) << kernel_case.error().text();
-    const auto batch = find_kernel(kernel_case->kernel)->sample(*kernel_case);
+  for (const KernelCase& c : cases_for("bytes")) {
+    const auto batch = find_kernel(c.kernel)->sample(c);
     ASSERT_TRUE(batch.has_value()) << batch.error().text();
     double made = 0.0;
     for (const Tensor& input : batch->inputs) made += static_cast<double>(input.bytes.size());
@@ -263,67 +254,35 @@ TEST(KernelTable, ASampleIsAsLargeAsWasCounted) {
       for (const std::int64_t n : output.shape) count *= static_cast<double>(n);
       made += count * static_cast<double>(size_of(output.dtype));
     }
-    const double counted = find_kernel(kernel_case->kernel)->sample_size(*kernel_case).bytes;
-    EXPECT_GT(counted, 0.9 * made) << line;
-    EXPECT_LT(counted, 1.1 * made) << line;
+    const double counted = find_kernel(c.kernel)->sample_size(c).bytes;
+    EXPECT_GT(counted, 0.9 * made) << print_case(c);
+    EXPECT_LT(counted, 1.1 * made) << print_case(c);
   }
 }
 
 // And what the reference keeps and multiplies is what it has then, and what the kernel's own count of operations says.
 TEST(KernelTable, AReferenceIsAsLargeAsWasCounted) {
-  for (const char* line :
-       {"mla_decode --heads 16 --cache-seqlens 1x50,100",
-        "paged_decode --kv-heads 4 --page 128 --cache-seqlens 1x9,400",
-        "paged_decode --window 20 --cache-seqlens 300,200", "local_decode --cache-seqlens 90x3",
-        "page_table --cache-seqlens 300x40", "kv_indices --cache-seqlens 300x40", "merge_state --tokens 300",
-        "mrope --tokens 300 --heads 64 --kv-heads 1", "gated_delta_step --query-lens 1x40",
-        "gated_delta_step --query-lens 90", "causal_conv1d --query-lens 300", "causal_conv1d --query-lens 1x300",
-        "gated_delta_chunk --query-lens 100", "gated_delta_chunk --chunk-size 16 --query-lens 100",
-        "gated_delta_chunk --query-lens 1x9"}) {
-    const auto kernel_case = parse_case(line);
-    ASSERT_TRUE(kernel_case.has_value()) << kernel_case.error().text();
-    const Kernel& kernel = *find_kernel(kernel_case->kernel);
-    const auto batch = kernel.sample(*kernel_case);
+  for (const KernelCase& c : cases_for("products")) {
+    const Kernel& kernel = *find_kernel(c.kernel);
+    const auto batch = kernel.sample(c);
     ASSERT_TRUE(batch.has_value()) << batch.error().text();
-    const SampleSize counted = kernel.sample_size(*kernel_case);
+    const SampleSize counted = kernel.sample_size(c);
     double kept = 0.0;
     for (const Expected& expected : kernel.reference(*batch)) kept += static_cast<double>(expected.values.size());
-    EXPECT_GT(counted.kept, 0.9 * kept) << line;
-    EXPECT_LT(counted.kept, 2.1 * kept) << line;
-    const double multiplied = kernel.work(*kernel_case).flops / 2.0;
-    EXPECT_GE(counted.products, 0.6 * multiplied) << line;
-    EXPECT_LE(counted.products, 3.0 * multiplied) << line;
+    EXPECT_GT(counted.kept, 0.9 * kept) << print_case(c);
+    EXPECT_LT(counted.kept, 2.1 * kept) << print_case(c);
+    const double multiplied = kernel.work(c).flops / 2.0;
+    EXPECT_GE(counted.products, 0.6 * multiplied) << print_case(c);
+    EXPECT_LE(counted.products, 3.0 * multiplied) << print_case(c);
   }
 }
 
 // What is made and judged one by one takes its time: the sample's numbers that are no poison, and the reference's. Some
 // count up to four times, for what they take.
 TEST(KernelTable, ASampleHasAsManyNumbersAsWereCounted) {
-  for (const char* line : {"mla_decode --heads 2 --latent 64 --cache-seqlens 1x9,99",
-                           "mla_decode --heads 64 --latent 64 --cache-seqlens 1x9",
-                           "paged_decode --heads 2 --kv-heads 1 --head-dim 64 --page 128 --cache-seqlens 1x9,200",
-                           "paged_decode --heads 64 --kv-heads 1 --head-dim 64 --cache-seqlens 1x20",
-                           "paged_decode --heads 4 --kv-heads 1 --head-dim 64 --tp 4 --cache-seqlens 1x50",
-                           "paged_decode --heads 1 --head-dim 16 --page 1 --table-columns 4000 --cache-seqlens 1x5",
-                           "local_decode --heads 4 --kv-heads 1 --head-dim 64 --cache-seqlens 90x3",
-                           "page_table --page 1 --cache-seqlens 300x40",
-                           "page_table --page 64 --cache-seqlens 64x400",
-                           "kv_indices --page 1 --cache-seqlens 300x40",
-                           "kv_indices --page 64 --cache-seqlens 300x40",
-                           "merge_state --tokens 30",
-                           "mrope --tokens 30 --heads 64 --kv-heads 1 --head-dim 16",
-                           "mrope --tokens 30 --heads 1 --kv-heads 64 --head-dim 16",
-                           "mrope --tokens 300 --heads 1 --kv-heads 1 --head-dim 16",
-                           "gated_delta_step --heads 2 --v-heads 4 --head-dim 16 --query-lens 1x20",
-                           "gated_delta_step --heads 2 --v-heads 4 --head-dim 16 --query-lens 300",
-                           "causal_conv1d --heads 2 --v-heads 4 --head-dim 16 --query-lens 300",
-                           "causal_conv1d --heads 2 --v-heads 4 --head-dim 16 --query-lens 1x100",
-                           "gated_delta_chunk --heads 2 --v-heads 4 --head-dim 16 --chunk-size 16 --query-lens 100",
-                           "gated_delta_chunk --heads 2 --v-heads 4 --head-dim 16 --query-lens 1x20"}) {
-    const auto kernel_case = parse_case(line);
-    ASSERT_TRUE(kernel_case.has_value()) << kernel_case.error().text();
-    const Kernel& kernel = *find_kernel(kernel_case->kernel);
-    const auto batch = kernel.sample(*kernel_case);
+  for (const KernelCase& c : cases_for("numbers")) {
+    const Kernel& kernel = *find_kernel(c.kernel);
+    const auto batch = kernel.sample(c);
     ASSERT_TRUE(batch.has_value()) << batch.error().text();
     double numbers = 0.0;
     for (const Tensor& input : batch->inputs) {
@@ -331,9 +290,9 @@ TEST(KernelTable, ASampleHasAsManyNumbersAsWereCounted) {
       numbers += static_cast<double>(std::ranges::count_if(values, [](double value) { return !std::isnan(value); }));
     }
     for (const Expected& expected : kernel.reference(*batch)) numbers += static_cast<double>(expected.values.size());
-    const double counted = kernel.sample_size(*kernel_case).numbers;
-    EXPECT_GT(counted, 0.9 * numbers) << line;
-    EXPECT_LT(counted, 4.0 * numbers) << line;
+    const double counted = kernel.sample_size(c).numbers;
+    EXPECT_GT(counted, 0.9 * numbers) << print_case(c);
+    EXPECT_LT(counted, 4.0 * numbers) << print_case(c);
   }
 }
 

@@ -2,12 +2,16 @@
 //   intel:            a program that ./dev kernel-lint compiles for each of Intel's devices and wants no spills of;
 //                     what is compiled depends on types, head counts and dims, lengths do not matter
 //   gate:             a shape of few heads, as of one rank, whose planned cases planted mistakes meet (tests/mutants),
-//   and
-//                     every kernel as on a GPU (cases_test.cpp)
+//                     and every kernel as on a GPU (cases_test.cpp)
 //   simulator:        what Oclgrind runs; an instruction costs it a microsecond, so shapes are small and have partly
 //                     filled tiles, pages and splits, and empty requests
 //   simulator tiles:  the same in the forms of matrix engines: dims of one sub-group and of several, rows of one and of
 //                     several
+//   bytes:            whose tensors are as large as sample_size() says, one case for each number that they grow by
+//   products:         whose reference and work() come to what it says
+//   numbers:          whose numbers are as many as it says, one by one; small, for all of them are looked at
+//   repeat:           what gives the same bits twice (repeat_test.cpp)
+//   drawn:            INPUT… of CASE: inputs that hold no poison (sample_test.cpp); a kernel of indices alone has none
 #pragma once
 
 #include <fstream>

@@ -108,7 +108,7 @@ TEST(KernelLines, EveryKernelHasThoseOfOtherFiles) {
     EXPECT_TRUE(std::ranges::any_of(defects::defect_table(),
                                     [&](const defects::Defect& d) { return is_of(d.case_line, kernel.name); }))
         << kernel.name << " has no planted defect in src/kernels/defects.cpp";
-    for (const char* purpose : {"intel", "gate", "simulator"}) {
+    for (const char* purpose : {"intel", "gate", "simulator", "bytes", "products", "numbers", "repeat"}) {
       const auto cases = parse_cases(testing::kernel_lines(kernel.name, purpose), purpose);
       ASSERT_TRUE(cases) << cases.error().text();
       EXPECT_FALSE(cases->empty()) << fmt::format("tests/kernels/lines/{}.txt has no line for {}", kernel.name,

@@ -1,10 +1,12 @@
 // No kernel depends on the order in which work-groups run: the same case twice gives the same bits.
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "preflight/kernel.h"
 #include "src/kernels/kernel_run.h"
 #include "tests/kernels/device.h"
+#include "tests/kernels/kernel_lines.h"
 
 namespace preflight {
 namespace {
@@ -29,16 +31,9 @@ void expect_the_same_bits(opencl::Session& session, const std::string& line, con
 TEST(Repeat, GivesTheSameBitsForEveryKernel) {
   PREFLIGHT_NEEDS_DEVICE();
   opencl::Session session({});
-  for (const char* line :
-       {"mla_decode --kv-splits 4 --cache-seqlens 320,257,1",
-        "paged_decode --heads 32 --kv-heads 8 --kv-splits 4 --cache-seqlens 1,64,320,257",
-        "local_decode --heads 8 --kv-heads 2 --chunk 128 --cache-seqlens 129,200", "merge_state --tokens 64 --heads 16",
-        "causal_conv1d --heads 4 --v-heads 8 --zero-state --query-lens 9,1",
-        "gated_delta_step --heads 4 --v-heads 8 --l2norm --query-lens 9,1",
-        "gated_delta_chunk --heads 2 --v-heads 4 --head-dim 64 --l2norm --query-lens 130,1",
-        "mrope --tokens 65 --heads 16 --kv-heads 4 --head-dim 256 --rotary 64 --sections 11,11,10",
-        "page_table --cache-seqlens 130,200,65", "kv_indices --cache-seqlens 130,200,65"}) {
-    expect_the_same_bits(session, line, {});
+  for (const Kernel& kernel : kernel_table()) {
+    std::istringstream lines(testing::kernel_lines(kernel.name, "repeat"));
+    for (std::string line; std::getline(lines, line);) expect_the_same_bits(session, line, {});
   }
 }
 
