@@ -63,6 +63,8 @@ MULTIPLIES = [kernel for kernel, _ in DECODE]  # on a matrix engine where a GPU 
 DELTA = [("gated_delta_step", "plain"), ("gated_delta_step", "items"), ("gated_delta_chunk", "plain"),
          ("gated_delta_chunk", "items")]
 TILES = [(kernel, form) for form in ("tiles", "sub-groups", "narrow sub-groups") for kernel in ("mla_decode", "paged_decode")]
+# Kernels with a maker of samples of their own; the others share one.
+SAMPLED = [name for name in BOTH_FORMS if (ROOT / f"src/sample/{name}.cpp").exists()]
 # Launchers, samples and references meet the kernels' gate.
 GATED = {f"src/kernels/{name}.cpp": [(name, "plain"), (name, "items")] for name in BOTH_FORMS}
 GATED["src/kernels/mla_decode.cpp"] += [("mla_decode", "tiles"), ("mla_decode", "sub-groups")]
@@ -75,11 +77,10 @@ GATED |= {
     "src/kernels/kernel_run.cpp": [("paged_decode", "plain"), ("gated_delta_step", "plain")],
     "src/kernels/tensor_parallel.cpp": [("paged_decode", "plain"), ("gated_delta_step", "plain")],
     "src/sample/attention.cpp": DECODE, "src/sample/page_pool.cpp": DECODE, "src/sample/regime.cpp": DECODE,
-    "src/sample/gated_delta.cpp": DELTA, "src/sample/merge_state.cpp": [("merge_state", "plain")],
-    "src/sample/mrope.cpp": [("mrope", "plain")], "src/sample/causal_conv1d.cpp": [("causal_conv1d", "plain")],
+    "src/sample/gated_delta.cpp": DELTA,
     "src/sample/indices.cpp": [("page_table", "plain"), ("kv_indices", "plain")],
-    "src/sample/local_decode.cpp": [("local_decode", "plain")],
 }
+GATED |= {f"src/sample/{name}.cpp": [(name, "plain")] for name in SAMPLED}
 GATED |= {f"src/reference/{name}.cpp": [(name, "plain")] for name in BOTH_FORMS}
 GATED["src/reference/paged.cpp"] = DECODE
 # What tests say of them, and of the judge and the plan, whose mistakes reach kernel and reference alike.
@@ -92,9 +93,8 @@ TESTED = {"src/verdict/compare.cpp": JUDGE, "src/verdict/tolerance.cpp": JUDGE,
           "src/kernels/program.cpp": "Program.*:KernelsCommand.*:Runner.*", "src/kernels/sources.cpp": "KernelSource.*:Runner.*",
           "src/kernels/tensor_parallel.cpp": "TensorParallel.*"}
 TESTED |= {f"src/plan/{name}.cpp": PLAN for name in ("attention", "linear_attention", "index_builders", "planned_cases", "decode_shape", "plan")}
-TESTED |= {f"src/sample/{name}.cpp": SAMPLES for name in ("attention", "page_pool", "regime", "gated_delta", "merge_state", "mrope",
-                                                         "causal_conv1d", "indices", "local_decode", "case_line", "case_file",
-                                                         "random", "rows")}
+TESTED |= {f"src/sample/{name}.cpp": SAMPLES for name in (*SAMPLED, "attention", "page_pool", "regime", "gated_delta", "indices", "case_line",
+                                                         "case_file", "random", "rows")}
 TESTED |= {f"src/kernels/{name}.cpp": "KernelTable.*:Runner.PlainForms*" for name in BOTH_FORMS}
 TESTED |= {"src/kernels/gated_delta.cpp": "KernelTable.*", "src/sample/sample_size.cpp": "KernelTable.*"}
 TESTED |= {"src/kernels/blocks.cpp": "BlocksChoice.*", "src/kernels/tiles.cpp": "IntelTilesChoice.*:Runner.TileForms*",
