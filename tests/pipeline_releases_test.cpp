@@ -3,7 +3,7 @@
 //   STEP RELEASES        in which of them it stands, by how many it does more than once ("15-22", "14,15-19x2")
 //
 // compared with the calls in __post_init__ and run_resolution_pipeline of every release, where it is a call there. A
-// step without a line is newer.
+// step without a line is newer. PREFLIGHT_WRITE_PIPELINE_RELEASES=FILE writes what the program does.
 #include <gtest/gtest.h>
 
 #include <algorithm>
