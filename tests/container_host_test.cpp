@@ -15,6 +15,7 @@ namespace preflight {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::run_tool;
 using testing::TemporaryDirectory;
 using testing::ToolRun;
@@ -378,6 +379,112 @@ TEST(ContainerHost, TheContainersCacheIsLookedIntoOnTheHost) {
   EXPECT_THAT(found("-v " + dir.path() + "/hf:/root/.cache/huggingface"), HasSubstr("cache: Hugging Face cache"));
   EXPECT_THAT(found("-e HF_HOME=/data -v " + dir.path() + "/hf:/data"), HasSubstr("cache: Hugging Face cache"));
   EXPECT_THAT(found("-v " + dir.path() + "/hf:/data"), HasSubstr("not known"));
+}
+
+// The host memory of a launch, and where it comes from; the machine has 64 GiB.
+std::string host_memory_of(const std::string& name, const std::string& text) {
+  const TemporaryDirectory dir;
+  const TemporaryDirectory host;
+  host.file("proc/meminfo", "MemTotal: 67108864 kB\n");
+  host.file("sys/devices/system/node/node0/cpulist", "0-3\n");
+  host.file("sys/devices/system/node/node1/cpulist", "4-7\n");
+  const ToolRun run =
+      run_tool({"facts", "--format", "json", "--sysroot", host.path(), "--command-file", dir.file(name, text)});
+  const auto facts = nlohmann::json::parse(run.out, nullptr, false);
+  if (!facts.is_object()) return run.out + run.err;
+  return facts["host"]["memory_mib"].dump() + " " + facts["host"]["origin"].get<std::string>();
+}
+
+std::string service_of(const std::string& part, const std::string& arguments = "") {
+  return "services:\n  a:\n    image: lmsysorg/sglang:v0.5.23-xpu\n"
+         "    command: python3 -m sglang.launch_server --model-path m " +
+         arguments + "\n" + part;
+}
+
+TEST(ContainerHost, AContainersMemoryIsTheHostMemoryOfItsLaunch) {
+  const auto docker = [](const std::string& options) {
+    return host_memory_of("run.sh", "docker run --device /dev/dri " + options + kServer + "m\n");
+  };
+  const std::string all = "32768 system";
+  EXPECT_EQ(docker(""), all);
+  for (const char* most :
+       {"--memory 16g", "-m 16g", "-m16G", "--memory=16384m", "--memory 16GiB", "--memory 17179869184",
+        "-m 17179869184b", "--memory 64g --memory 16g", "--memory 16777216kb"})
+    EXPECT_EQ(docker(most), "16384 command") << most;
+  EXPECT_EQ(docker("-m 1.5g"), "1536 command");
+  EXPECT_EQ(docker("-m 32767m"), "32767 command");
+  for (const char* none : {"-m 32768m", "--memory 1t", "--memory 0", "--memory -1", "--memory $MOST", "--memory 16q",
+                           "--memory 16gib2", "--memory-swap 16g", "--memory g"})
+    EXPECT_EQ(docker(none), all) << none;
+  const auto limit = [](const std::string& amount) {
+    return host_memory_of("p.yaml", pod("    resources: {limits: {gpu.intel.com/xe: 1, memory: " + amount + "}}\n"));
+  };
+  for (const char* most : {"16Gi", "16384Mi", "16777216Ki", "17179869184", "17179869184000m", "\"16Gi\""})
+    EXPECT_EQ(limit(most), "16384 command") << most;
+  for (const char* most : {"16G", "16000M", "16e9", "16E9", "1.6e+10", "16000000k"})
+    EXPECT_EQ(limit(most), "15258 command") << most;
+  for (const char* none : {"32Gi", "1Ti", "1E", "16gi", "16K", "16g", "0", "-1", "{}", "16e", "16e19"})
+    EXPECT_EQ(limit(none), all) << none;
+  EXPECT_EQ(host_memory_of("p.yaml", pod("    resources: {requests: {memory: 16Gi}}\n")), all);
+}
+
+TEST(ContainerHost, AServicesMemoryIsWhatEitherKeySays) {
+  EXPECT_EQ(host_memory_of("c.yaml", service_of("    mem_limit: 16g\n")), "16384 command");
+  EXPECT_EQ(host_memory_of("c.yaml", service_of("    mem_limit: ${MOST:-16g}\n")), "16384 command");
+  EXPECT_EQ(host_memory_of("c.yaml", service_of("    deploy: {resources: {limits: {memory: 16G}}}\n")),
+            "16384 command");
+  EXPECT_EQ(host_memory_of("c.yaml", service_of("    deploy: {resources: {reservations: {memory: 16G}}}\n")),
+            "32768 system");
+  EXPECT_EQ(host_memory_of("c.yaml", service_of("    extends: b\n  b:\n    mem_limit: 16g\n")), "16384 command");
+}
+
+TEST(ContainerHost, AUnitsMemoryIsAsBounded) {
+  const auto unit = [](const std::string& most, const std::string& behind = "") {
+    return host_memory_of("s.service",
+                          "[Service]\n" + most + "ExecStart=python3 -m sglang.launch_server --model-path m\n" + behind);
+  };
+  EXPECT_EQ(unit("MemoryMax=16G\n"), "16384 command");
+  EXPECT_EQ(unit("MemoryMax = 17179869184\n"), "16384 command");
+  EXPECT_EQ(unit("", "MemoryMax=16G\n"), "16384 command");
+  for (const char* none :
+       {"MemoryMax=infinity\n", "MemoryMax=50%\n", "MemoryHigh=16G\n", "MemoryMax=16G\nMemoryMax=\n"})
+    EXPECT_EQ(unit(none), "32768 system") << none;
+  EXPECT_EQ(host_memory_of("s.container",
+                           "[Container]\nImage=lmsysorg/sglang:v0.5.23-xpu\nPodmanArgs=--memory 16g\n"
+                           "Exec=python3 -m sglang.launch_server --model-path m\n"),
+            "16384 command");
+}
+
+// psutil, which SGLang asked before 0.5.23, knows of no limit; since then it is shared among the nodes.
+TEST(ContainerHost, OfAProcessorsMemoryTheLimitIsPartAsSglangCountsIt) {
+  const auto of = [](const char* version, const std::string& limit) {
+    return host_memory_of("run.sh", "docker run " + limit + " lmsysorg/sglang:" + version +
+                                        " python3 -m sglang.launch_server --model-path m --device cpu\n");
+  };
+  EXPECT_EQ(of("v0.5.23", "-m 16g"), "8192 command");
+  EXPECT_EQ(of("v0.5.22", "-m 16g"), "32768 system");
+}
+
+TEST(ContainerHost, RulesOfHostMemoryJudgeWithTheContainersLimit) {
+  const TemporaryDirectory dir;
+  const auto told = [&](const std::string& options, const std::string& arguments) {
+    const ToolRun run = run_tool({"check", "--no-kernel", "--no-fixes", "--host-memory", "100GiB", "--command-file",
+                                  dir.file("run.sh", "docker run --device /dev/dri/renderD128 " + options +
+                                                         " lmsysorg/sglang:v0.5.23-xpu python3 -m "
+                                                         "sglang.launch_server --model-path Qwen/Qwen3-8B " +
+                                                         arguments + "\n")});
+    return run.out + run.err;
+  };
+  const std::string offload = "--cpu-offload-gb 4";
+  EXPECT_THAT(told("-m 4095m", offload), HasSubstr("the launch may take 4.0 GiB (--memory)"));
+  EXPECT_THAT(told("-m 4096m", offload), Not(HasSubstr("PL014")));
+  EXPECT_THAT(told("-m 200g", "--cpu-offload-gb 120"), Not(HasSubstr("the launch may take")));
+  const std::string cache = "--enable-hierarchical-cache --hicache-size 20 --mem-fraction-static 0.85";
+  EXPECT_THAT(told("-m 15g", cache), HasSubstr("of the launch's 16.1 (--memory), and may have 16.1"));
+  EXPECT_THAT(told("-m 15g", cache + " --tp-size 2"), HasSubstr("of the launch's 16.1 GB (--memory) each may have"));
+  EXPECT_THAT(told("-m 19073m", cache), HasSubstr("SA012"));  // 20 GB, none of them kept free
+  EXPECT_THAT(told("-m 19074m", cache), Not(HasSubstr("SA012")));
+  EXPECT_THAT(told("-m 200g", cache), Not(HasSubstr("SA012")));
 }
 
 }  // namespace

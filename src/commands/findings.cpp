@@ -374,7 +374,7 @@ std::string left_open_by(const UnknownModel& model) {
 
 std::vector<Diagnostic> findings_of(const PreparedLaunch& prepared, const CheckOptions& options, Coverage& coverage) {
   std::vector<Diagnostic> findings = prepared.notes;
-  rules::Beside beside{.sharing = prepared.inputs.sharing};
+  rules::Beside beside{.sharing = prepared.inputs.sharing, .memory = prepared.inputs.memory};
   if (prepared.inputs.models != nullptr) {
     beside.draft = facts::draft_model_of(prepared.launch, *prepared.inputs.models);
     beside.files = facts::weights_of(prepared.launch, *prepared.inputs.models);

@@ -205,6 +205,7 @@ class Variants {
     other.assumed_facts = prepared_.assumed_facts;
     other.inputs.models = inputs.models;
     other.inputs.sharing = inputs.sharing;
+    other.inputs.memory = inputs.memory;
     auto launch = resolve_words(inputs, tried.words, {}, tried.env);
     if (!launch) {
       why_not = launch.error().text();

@@ -84,6 +84,7 @@ std::vector<Diagnostic> errors_of(const PreparedLaunch& like, const std::vector<
   PreparedLaunch other;
   other.inputs.models = like.inputs.models;
   other.inputs.sharing = like.inputs.sharing;
+  other.inputs.memory = like.inputs.memory;
   other.facts_by_option = like.facts_by_option;
   other.assumed_facts = like.assumed_facts;
   auto resolved = resolve_words(like.inputs, argv, {}, like.inputs.env);

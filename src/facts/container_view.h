@@ -1,9 +1,11 @@
 // What a container sees of the machine that runs it: folders, and some of its cards.
 //
-// Sources: docker run --volume, --mount, --device; Compose specification (volumes, devices); Kubernetes (hostPath,
-// extended resources); Intel's device plugin (gpu.intel.com/i915, gpu.intel.com/xe). Tested by container_host_test.cpp.
+// Sources: docker run --volume, --mount, --device, --memory; Compose specification (volumes, devices, mem_limit,
+// deploy); Kubernetes (hostPath, extended resources, limits.memory); Intel's device plugin (gpu.intel.com/i915,
+// gpu.intel.com/xe). Tested by container_host_test.cpp.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,9 +31,16 @@ struct SharingRights {
   bool has_card_paths = false;
 };
 
+// Most of the host's memory that a container may take.
+struct MemoryLimit {
+  std::uint64_t bytes = 0;
+  std::string said_by = {};  // "--memory", "mem_limit"
+};
+
 struct ContainerView {
   std::vector<Mount> mounts = {};
   std::optional<CardLimit> cards = {};        // nullopt: nothing says so
+  std::optional<MemoryLimit> memory = {};     // nullopt: all of it, or not known
   std::optional<SharingRights> sharing = {};  // nullopt: no container, or what it may is not written out
 };
 

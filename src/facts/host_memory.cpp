@@ -44,14 +44,14 @@ struct NodeMemory {
   std::int64_t even_share = 0;
 };
 
-NodeMemory read_nodes(const std::filesystem::path& root) {
+NodeMemory read_nodes(const std::filesystem::path& root, std::uint64_t limit = UINT64_MAX) {
   const auto nodes = numa_nodes(root);
   const std::uint64_t all = total_bytes(root / "proc/meminfo");
   const std::uint64_t shares = std::max<std::uint64_t>(nodes.size(), 1);
   std::uint64_t least = nodes.empty() ? 0 : UINT64_MAX;
   for (const auto& node : nodes) least = std::min(least, total_bytes(node / "meminfo"));
   return {.smallest = static_cast<std::int64_t>((least > 0 ? least : all / shares) >> 20),
-          .even_share = static_cast<std::int64_t>(std::min(all, container_limit(root)) / shares >> 20)};
+          .even_share = static_cast<std::int64_t>(std::min({all, container_limit(root), limit}) / shares >> 20)};
 }
 
 std::int64_t as_counted_by(Release release, const NodeMemory& node) {
@@ -70,8 +70,8 @@ std::optional<std::uint64_t> memory_total_bytes(const std::filesystem::path& mem
   return std::nullopt;
 }
 
-std::int64_t read_host_memory_mib(Release release, const std::filesystem::path& root) {
-  return as_counted_by(release, read_nodes(root));
+std::int64_t read_host_memory_mib(Release release, const std::filesystem::path& root, std::uint64_t limit) {
+  return as_counted_by(release, read_nodes(root, limit));
 }
 
 std::int64_t host_memory_mib(const DeviceFacts& device, Release release) {

@@ -16,7 +16,9 @@ std::optional<std::uint64_t> memory_total_bytes(const std::filesystem::path& mem
 // MiB of one NUMA node, as SGLang counts it. Since 0.5.23 that is the machine's total, or the container's limit where
 // that is lower, shared evenly among the nodes; before, the smallest node's own figure. 0 where the system does not
 // say. `root` stands in for / in tests.
-std::int64_t read_host_memory_mib(Release release, const std::filesystem::path& root = "/");
+// `limit`: of a container to come, in bytes, besides the one that this process is in.
+std::int64_t read_host_memory_mib(Release release, const std::filesystem::path& root = "/",
+                                  std::uint64_t limit = UINT64_MAX);
 
 // What the facts say, else this machine's (read once). 0: not known.
 std::int64_t host_memory_mib(const DeviceFacts& device, Release release);

@@ -202,6 +202,12 @@ bool may_be_xpu(const LaunchInput& input, const Arguments& arguments) {
   return device.empty() || device == "xpu";
 }
 
+// Before it is resolved: --device may stand in its --config file.
+Processor on_processor(const LaunchInput& input, const Arguments& arguments) {
+  if (path_given(input.release, arguments.argv, Field::device) == "cpu") return Processor::kYes;
+  return args::config_length(input.release, arguments.argv) > 0 ? Processor::kMaybe : Processor::kNo;
+}
+
 std::optional<Diagnostic> image_for_others(const LaunchInput& input, const std::string& image,
                                            const Arguments& arguments) {
   const std::string device = sources::other_device_of_image(image);
@@ -760,9 +766,13 @@ Result<PreparedLaunch> prepare(const LaunchInput& input) {
   auto models = models_of(input, *arguments, path);
   if (!models) return tl::make_unexpected(models.error());
   out.machine = machine_for(input.machine, arguments->env, arguments->host.cards);
+  if (arguments->host.memory)
+    take_memory_limit(*arguments->host.memory, input.machine, input.release, on_processor(input, *arguments),
+                      *out.machine);
   out.inputs = {
       input.release, arguments->argv, arguments->positions, arguments->env, out.machine->device, models->files, true};
   out.inputs.sharing = arguments->host.sharing;
+  out.inputs.memory = arguments->host.memory;
   out.facts_by_option = input.mla.has_value() || !input.facts.empty();
   out.assumed_facts = std::move(models->assumed);
   out.read = std::move(arguments->read);

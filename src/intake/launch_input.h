@@ -56,6 +56,7 @@ struct LaunchInputs {
   bool unknown_models_stay_open = true;              // a model nobody knows leaves the launch open instead of refused
   bool unusable_files_are_errors = true;             // bad input, instead of what SGLang would raise over them
   std::optional<facts::SharingRights> sharing = {};  // of the container it runs in
+  std::optional<facts::MemoryLimit> memory = {};     // of the same
 };
 
 // A model path whose facts are not known.

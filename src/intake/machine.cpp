@@ -457,4 +457,22 @@ MachineFacts machine_for(const MachineLookup& lookup, const Environment& launch,
   return out;
 }
 
+void take_memory_limit(const facts::MemoryLimit& limit, const MachineLookup& lookup, Release release,
+                       Processor processor, MachineFacts& facts) {
+  constexpr double kGib = 1024.0 * 1024 * 1024;
+  facts.notes.push_back(fmt::format("the launch may use {:.1f} GiB of the host's memory ({})",
+                                    static_cast<double>(limit.bytes) / kGib, limit.said_by));
+  const bool heeded = processor == Processor::kNo || release >= v0_5(23);
+  const bool told = facts.host_origin == Origin::kGiven || facts.host_origin == Origin::kFile;
+  if (!heeded || (processor != Processor::kNo && told)) return;
+  const auto mib = static_cast<std::int64_t>(limit.bytes >> 20);
+  const std::int64_t left = processor == Processor::kNo
+                                ? std::min(mib, facts.host_memory_mib.value_or(mib))
+                                : facts::read_host_memory_mib(release, root_of(lookup.given), limit.bytes);
+  if (left <= 0 || (facts.host_memory_mib && left >= *facts.host_memory_mib)) return;
+  facts.host_memory_mib = left;
+  facts.host_origin = Origin::kCommand;
+  facts.device.host_memory_mib = left;
+}
+
 }  // namespace preflight::commands

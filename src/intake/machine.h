@@ -68,4 +68,12 @@ void take_image(const std::string& image, const std::string& version, bool pinne
 MachineFacts machine_for(const MachineLookup& lookup, const Environment& launch,
                          const std::optional<facts::CardLimit>& given = {});
 
+// What may hold processes of a launch with --device cpu.
+enum class Processor { kNo, kYes, kMaybe };
+
+// A launch in a container has no more host memory than that may take. What SGLang takes for a processor's memory heeds
+// the limit since 0.5.23 only.
+void take_memory_limit(const facts::MemoryLimit& limit, const MachineLookup& lookup, Release release,
+                       Processor processor, MachineFacts& facts);
+
 }  // namespace preflight::commands

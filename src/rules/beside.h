@@ -19,6 +19,7 @@ struct Beside {
   std::shared_ptr<const ModelFacts> draft = {};          // its weights count beside the model's
   std::shared_ptr<const facts::WeightFiles> files = {};  // of the model's checkpoint
   std::optional<facts::SharingRights> sharing = {};      // of the container it runs in
+  std::optional<facts::MemoryLimit> memory = {};         // of the same
   std::shared_ptr<const facts::GgufFile> gguf = {};      // the model is this file
 };
 

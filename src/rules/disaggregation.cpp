@@ -110,7 +110,8 @@ std::optional<Finding> host_pool_beyond_the_host(const LaunchFacts& f) {
   const auto pool = host_pool(f);
   const auto all = static_cast<double>(host) * 1024 * 1024;
   const auto ranks = static_cast<double>(node_ranks(f).count());
-  const double room = (all - kLeftFree) / ranks;
+  const facts::MemoryLimit* limit = f.memory_limit();
+  const double room = (limit != nullptr ? all : all - kLeftFree) / ranks;
   if (!pool || pool->bytes <= room) return std::nullopt;
   const bool by_size = f.integer(Field::hicache_size, 0) > 0;
   const Field field = by_size ? Field::hicache_size : Field::hicache_ratio;
@@ -123,9 +124,11 @@ std::optional<Finding> host_pool_beyond_the_host(const LaunchFacts& f) {
   }
   remedies.push_back(to_drop("--enable-hierarchical-cache"));
   remedies.push_back(in_words("a host with more memory"));
-  const std::string share =
-      ranks > 1 ? fmt::format("on each of {:.0f} ranks; of a NUMA node's {:.1f} GB each may have", ranks, all / 1e9)
-                : fmt::format("of a NUMA node's {:.1f}, and may have", all / 1e9);
+  const std::string whose =
+      limit != nullptr ? fmt::format("the launch's {:.1f}{} ({})", all / 1e9, ranks > 1 ? " GB" : "", limit->said_by)
+                       : fmt::format("a NUMA node's {:.1f}{}", all / 1e9, ranks > 1 ? " GB" : "");
+  const std::string share = ranks > 1 ? fmt::format("on each of {:.0f} ranks; of {} each may have", ranks, whose)
+                                      : fmt::format("of {}, and may have", whose);
   return Finding{.message = fmt::format("the host pool takes {:.1f} GB {} {:.1f}", pool->bytes / 1e9, share,
                                         std::max(room, 0.0) / 1e9),
                  .field = field,

@@ -138,13 +138,15 @@ std::optional<Finding> host_shadow(const LaunchFacts& f) {
   const double taken = *share * static_cast<double>(f.device().memory_mib) * static_cast<double>(node_ranks(f).count());
   const auto host = f.device().host_memory_mib;
   constexpr double kMibOfGib = 1024;
-  return Finding{.message = fmt::format(
-                     "{} GPUs hold about {:.0f} GiB; torch on Battlemage was reported to take as much of the "
-                     "host's memory{}",
-                     node_ranks(f).count(), taken / kMibOfGib,
-                     host ? fmt::format(", of which a NUMA node has {:.0f} GiB", static_cast<double>(*host) / kMibOfGib)
-                          : std::string()),
-                 .severity = host && static_cast<double>(*host) < taken ? Severity::kWarning : Severity::kInfo};
+  return Finding{
+      .message = fmt::format("{} GPUs hold about {:.0f} GiB; torch on Battlemage was reported to take as much of the "
+                             "host's memory{}",
+                             node_ranks(f).count(), taken / kMibOfGib,
+                             host ? fmt::format(", of which {} {:.0f} GiB",
+                                                f.memory_limit() != nullptr ? "the launch may take" : "a NUMA node has",
+                                                static_cast<double>(*host) / kMibOfGib)
+                                  : std::string()),
+      .severity = host && static_cast<double>(*host) < taken ? Severity::kWarning : Severity::kInfo};
 }
 
 std::optional<Finding> cards_not_counted(const LaunchFacts& f) {

@@ -19,6 +19,12 @@ class LaunchFacts : public LaunchView {
   [[nodiscard]] const facts::GgufFile* gguf_file() const { return beside_.gguf.get(); }
   // Of the container that the launch runs in; nullopt: in none, or nobody knows.
   [[nodiscard]] const std::optional<facts::SharingRights>& sharing() const { return beside_.sharing; }
+  // Of the same, where the host has more; nullopt: the host's memory is all that bounds the launch.
+  [[nodiscard]] const facts::MemoryLimit* memory_limit() const {
+    const bool lower = beside_.memory && device().host_memory_mib &&
+                       static_cast<std::int64_t>(beside_.memory->bytes >> 20) <= *device().host_memory_mib;
+    return lower ? &*beside_.memory : nullptr;
+  }
 
  private:
   CheckOptions options_;

@@ -351,9 +351,13 @@ std::optional<Finding> offloaded_beyond_the_host(const LaunchFacts& f) {
   const double host = static_cast<double>(*f.device().host_memory_mib) * 1024 * 1024;
   if (all <= host) return std::nullopt;
   // The figure is one NUMA node's, as --host-memory says, and how many nodes there are is not known.
-  return Finding{.message = fmt::format("--cpu-offload-gb {:.0f} keeps {:.1f} GiB of weights in host memory ({} "
-                                        "here); a NUMA node of the host has {:.1f} GiB",
-                                        asked, all / kGib, counted(node_ranks(f).count(), "rank"), host / kGib)};
+  const facts::MemoryLimit* limit = f.memory_limit();
+  const std::string whose = limit != nullptr
+                                ? fmt::format("the launch may take {:.1f} GiB ({})", host / kGib, limit->said_by)
+                                : fmt::format("a NUMA node of the host has {:.1f} GiB", host / kGib);
+  return Finding{.message =
+                     fmt::format("--cpu-offload-gb {:.0f} keeps {:.1f} GiB of weights in host memory ({} here); {}",
+                                 asked, all / kGib, counted(node_ranks(f).count(), "rank"), whose)};
 }
 
 // With --device cpu a rank's weights are in the host's memory, and its budget is a NUMA node's share of that.
@@ -660,7 +664,8 @@ const Rule kRules[] = {
      .summary = "more weights offloaded than a NUMA node of the host has memory",
      .why =
          "Offloaded weights stay in host memory, pinned where SGLang can, for each rank by itself. Where the host has "
-         "no second node, the system ends the process while it loads them; how many it has is not looked at.",
+         "no second node, the system ends the process while it loads them; how many it has is not looked at. A "
+         "limit of its container or unit ends it as well.",
      .remedies = {lower("--cpu-offload-gb"), raise("--tp-size"), stored_as("fp8"), words("a host with more memory")},
      .source = "sglang/srt/utils/offloader.py: OffloaderV1",
      .need = RuleNeed::kWholeModel,

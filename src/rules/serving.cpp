@@ -318,9 +318,11 @@ const Rule kRules[] = {
     {.id = "SA012",
      .certainty = Certainty::kLikely,
      .summary = "a hierarchical cache beyond the memory of a NUMA node",
-     .why = "ValueError while the host pool is built: it may take what is free beyond 10 GiB, divided by the ranks of "
-            "the host. A host of several nodes has more; how many it has is not looked at. How large a pool by "
-            "--hicache-ratio becomes is estimated.",
+     .why =
+         "ValueError while the host pool is built: it may take what is free beyond 10 GiB, divided by the ranks of "
+         "the host. A host of several nodes has more; how many it has is not looked at. Of a container's or a unit's "
+         "limit "
+         "SGLang knows nothing: the kernel ends the process. How large a pool by --hicache-ratio becomes is estimated.",
      .fix = "a smaller host pool",
      .source = "sglang/srt/mem_cache/pool_host/base.py: HostKVCache, host_memory_budget_bytes",
      .device = "xpu",

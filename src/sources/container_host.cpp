@@ -15,6 +15,7 @@
 #include "src/base/limits.h"
 #include "src/base/number_text.h"
 #include "src/sources/container_command.h"
+#include "src/sources/memory_amount.h"
 #include "src/sources/yaml_tree.h"
 
 namespace preflight::sources {
@@ -55,6 +56,12 @@ std::optional<facts::Mount> mount_of_pairs(const ShellText& text, std::string_vi
   }
   if (type != "bind" || !host || inside.empty()) return std::nullopt;
   return facts::Mount{*host, inside};
+}
+
+// The last --memory counts; what is not known is none that is known.
+std::optional<facts::MemoryLimit> memory_of_run(const ShellText& amount) {
+  const auto bytes = amount.unknowns.empty() ? bytes_of_docker(amount.text) : std::nullopt;
+  return bytes ? std::optional(facts::MemoryLimit{*bytes, "--memory"}) : std::nullopt;
 }
 
 // A whole number of cards; 0 for any other text.
@@ -184,6 +191,8 @@ facts::ContainerView host_of_run(const std::vector<ShellWord>& words, std::size_
       mount = mount_of_volume(*bind, pasted);
     } else if (const auto pairs = option_value(words, i, image, "--mount", "")) {
       mount = mount_of_pairs(*pairs, pasted);
+    } else if (const auto memory = option_value(words, i, image, "--memory", "-m")) {
+      out.memory = memory_of_run(*memory);
     } else if (const auto device = option_value(words, i, image, "--device", "")) {
       cards.take(*device);
     } else if (const auto capability = option_value(words, i, image, "--cap-add", "")) {
@@ -220,6 +229,12 @@ std::optional<facts::CardLimit> cards_of_resources(const python::YamlNode& conta
     if (out.count > 0) return out;
   }
   return std::nullopt;
+}
+
+std::optional<facts::MemoryLimit> memory_of_resources(const python::YamlNode& container) {
+  const python::YamlNode* amount = at_path(&container, {"resources", "limits", "memory"});
+  const auto bytes = is_scalar(amount) ? bytes_of_kubernetes(amount->text) : std::nullopt;
+  return bytes ? std::optional(facts::MemoryLimit{*bytes, "resources.limits.memory"}) : std::nullopt;
 }
 
 // Another maker's card, or none of Intel's in so many words.

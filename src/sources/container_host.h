@@ -62,6 +62,9 @@ facts::ContainerView host_of_run(const std::vector<ShellWord>& words, std::size_
 // `resources` of a container of Kubernetes. A request alone counts, too: what is requested is given.
 std::optional<facts::CardLimit> cards_of_resources(const python::YamlNode& container);
 
+// `resources.limits.memory`. A request is no limit.
+std::optional<facts::MemoryLimit> memory_of_resources(const python::YamlNode& container);
+
 // It asks for no resource that could be a card, and has no other right to one.
 bool asks_for_no_card(const python::YamlNode& container);
 

@@ -1,4 +1,5 @@
 // What a container of a manifest sees of its host. Tested by tests/container_host_test.cpp.
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -7,6 +8,7 @@
 
 #include "src/base/limits.h"
 #include "src/sources/container_host.h"
+#include "src/sources/memory_amount.h"
 #include "src/sources/readers/manifest_reader.h"
 
 namespace preflight::sources {
@@ -67,10 +69,25 @@ std::optional<facts::Mount> ManifestReader::compose_mount(const YamlNode& item) 
   return out;
 }
 
+// Of a service; where both keys stand, compose wants the same of them.
+std::optional<facts::MemoryLimit> ManifestReader::memory_of_service(const YamlNode& node) {
+  const auto limit = [&](const YamlNode* amount, const char* key) -> std::optional<facts::MemoryLimit> {
+    if (!is_scalar(amount)) return std::nullopt;
+    const auto text = interpolate(tree_.word(*amount), Interpolation::kCompose, source_.text, given_, {});
+    const auto bytes = text && text->unknowns.empty() ? bytes_of_docker(text->text) : std::nullopt;
+    return bytes ? std::optional(facts::MemoryLimit{*bytes, key}) : std::nullopt;
+  };
+  if (auto own = limit(part_of(node, "mem_limit"), "mem_limit")) return own;
+  const YamlNode* deploy = part_of(node, "deploy");
+  return limit(deploy == nullptr ? nullptr : at_path(deploy, {"resources", "limits", "memory"}),
+               "deploy.resources.limits.memory");
+}
+
 facts::ContainerView ManifestReader::host_of(const YamlNode& node, const Around& around, bool compose) {
   facts::ContainerView out;
   if (!compose) {
     out.cards = cards_of_resources(node);
+    out.memory = memory_of_resources(node);
     if (around.volumes != nullptr) out.mounts = pod_mounts(node, *around.volumes);
     const bool pod = around.dialect == Dialect::kKubernetes;
     if (pod && asks_for_no_card(node) && !mounts_devices(out.mounts)) out.cards = no_cards("no gpu.intel.com limit");
@@ -82,6 +99,7 @@ facts::ContainerView ManifestReader::host_of(const YamlNode& node, const Around&
       if (mount) out.mounts.push_back(std::move(*mount));
     }
   }
+  out.memory = memory_of_service(node);
   const YamlNode* privileged = part_of(node, "privileged");
   const bool all = is_scalar(privileged) && privileged->text == "true";
   ReadRights rights;
@@ -99,6 +117,19 @@ facts::ContainerView ManifestReader::host_of(const YamlNode& node, const Around&
   const bool service = around.dialect == Dialect::kCompose;
   if (service && cards.is_none() && !open && !mounts_devices(out.mounts)) out.cards = no_cards("no `devices`");
   return out;
+}
+
+// A service that compose starts with the others of its file, on the ports of the host.
+bool ManifestReader::shares_network(const YamlNode& node) {
+  const YamlNode* mode = part_of(node, "network_mode");
+  const auto stands = [&](const char* key) { return part_of(node, key) != nullptr; };
+  if (!is_scalar(mode) || mode->text != "host" || stands("profiles") || stands("scale")) return false;
+  const YamlNode* deploy = part_of(node, "deploy");
+  if (deploy != nullptr && value_of(*deploy, "replicas") != nullptr) return false;
+  const YamlNode* others = part_of(node, "depends_on");  // one of them may have to end first
+  return others == nullptr || std::ranges::none_of(others->pairs, [](const auto& pair) {
+           return is_map(pair.second) && text_of(*pair.second, "condition") == "service_completed_successfully";
+         });
 }
 
 // The texts of a list, of its long entries their `source`.

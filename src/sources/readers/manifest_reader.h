@@ -148,6 +148,7 @@ class ManifestReader {
   static void asked(const YamlNode& node, std::string_view key, Around& around);
   static bool decided_by_matrix(const std::string& condition, Around& around);
   void step_elsewhere(const ShellText& script, const Around& around);
+  bool step_in_image(const YamlNode& node, const Around& around);
   void steps(const YamlNode& list, Around around, int depth);
   void written_variables(const YamlNode& step, Around& around);
   bool is_written(const ShellCommand& command, bool conditional, Values& env) const;
@@ -175,6 +176,13 @@ class ManifestReader {
   void walk_group(const Group& group, const YamlNode& node, const Around& around, int depth);
   void lay_over(const YamlNode& pod, const YamlNode* patch);
   bool walk_referred(const YamlNode& reference, const YamlNode& role, const Around& around, int depth);
+
+  // Tasks of a Taskfile.
+  static bool is_taskfile(const YamlNode& root);
+  void taskfile(const YamlNode& root, Around around);
+  void task_variables(const YamlNode& node, Around& around);
+  static void task_conditions(const YamlNode& node, Around& around);
+  void task_commands(const YamlNode& node, const Around& around);
 
   // Jobs of GitLab.
   static bool is_gitlab(const YamlNode& root);
@@ -223,6 +231,8 @@ class ManifestReader {
   void tell_missing(const std::vector<ShellWord>& words, const Mounted& mounted, const Around& around);
   void run_mounted(const std::pair<const KeyOfMap, ShellText>& script, const RunContext& context);
   std::vector<facts::Mount> pod_mounts(const YamlNode& container, const Volumes& volumes);
+  std::optional<facts::MemoryLimit> memory_of_service(const YamlNode& node);
+  bool shares_network(const YamlNode& node);
   facts::ContainerView host_of(const YamlNode& node, const Around& around, bool compose);
   void each_text(const YamlNode* list, const std::function<void(const ShellText&)>& take);
   std::optional<facts::Mount> compose_mount(const YamlNode& item);
@@ -310,6 +320,7 @@ class ManifestReader {
   std::map<std::string, WorkflowValue> inputs_ = {};  // of a workflow: defaults of what its caller may give
   bool called_only_ = false;                    // a workflow that runs by hand or by another one alone: inputs are set
   std::map<std::string, ShellWord> by_matrix_;  // variables of a workflow as written, where the matrix fills them in
+  std::size_t together_ = 0;                    // services that share the network of the host
   const YamlNode* services_ = nullptr;          // of a compose file
   const YamlNode* pipeline_ = nullptr;          // of GitLab
   std::map<std::string, const YamlNode*, std::less<>> tops_ = {};  // its keys

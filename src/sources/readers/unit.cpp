@@ -14,7 +14,9 @@
 #include "src/base/limits.h"
 #include "src/base/number_text.h"
 #include "src/sources/container_command.h"
+#include "src/sources/container_host.h"
 #include "src/sources/file_steps.h"
+#include "src/sources/memory_amount.h"
 #include "src/sources/readers/misspelt_keys.h"
 #include "src/sources/readers/readers.h"
 #include "src/sources/readers/variable_file.h"
@@ -413,6 +415,12 @@ class UnitReader {
       const std::vector<ShellWord> settings = unit_words(value);
       if (settings.empty()) env.clear();
       for (const ShellWord& word : settings) assign(word, env);
+    } else if (key == "MemoryMax") {
+      const auto bytes =
+          value.unknowns.empty()
+              ? bytes_of_docker(value.text.substr(std::min(value.text.find_first_not_of(' '), value.text.size())))
+              : std::nullopt;
+      context.host.memory = bytes ? std::optional(facts::MemoryLimit{*bytes, key}) : std::nullopt;
     } else if (key == "UnsetEnvironment") {
       for (const ShellWord& word : unit_words(value)) unset.push_back(word.text);
     } else if (key == "EnvironmentFile") {
@@ -570,6 +578,7 @@ void take_podman_options(UnitReader& unit, const Variables& given, LaunchFinder&
   const std::size_t image = words.size() - 1;
   container_environment(words, 0, image, {}, given, unit.context.env);
   for (const ShellNote& note : unread_files(words, image)) finder.note(note);
+  if (auto limit = host_of_run(words, 0, image, {}).memory) unit.context.host.memory = std::move(limit);
   if (auto run = container_run(words, 0); run && run->entrypoint) unit.entrypoint = std::move(run->entrypoint);
 }
 
