@@ -770,6 +770,85 @@ TEST(CheckPaths, APrefillAndADecodeServerAreLookedAtTogether) {
   EXPECT_EQ(together("", "--model-path Qwen/Qwen3-0.6B"), "0 ");
 }
 
+// What a Taskfile reads from files gives way to its own variables, and to those of a task.
+TEST(Launches, OfATaskfileSeeItsFilesOfVariables) {
+  const TemporaryDirectory dir;
+  dir.file("all.env", "TP=4\nDP=4\nPORT=4\n");
+  dir.file("own.env", "DP=5\nPORT=5\n");
+  const std::string path =
+      dir.file("Taskfile.yml",
+               "version: '3'\nenv: {TP: 2}\ndotenv: [all.env, none.env]\ntasks:\n  serve:\n    env: {DP: 3}\n"
+               "    dotenv: [own.env]\n    cmds:\n      - " +
+                   kServe + "--tp $TP --dp $DP --port $PORT\n");
+  const Json all = Json::parse(run_tool({"launches", path, "--format", "json"}).out);
+  ASSERT_EQ(all.size(), 1U) << all.dump();
+  EXPECT_EQ(all[0]["argv"].dump(), R"(["--model-path","Qwen/Qwen3-8B","--tp","2","--dp","3","--port","4"])");
+  EXPECT_TRUE(all[0]["unknown"].empty());
+}
+
+// Two servers that one script starts at once want ports and cards of their own.
+TEST(CheckPaths, ServersThatRunTogetherShareNoPortAndNoCard) {
+  const TemporaryDirectory dir;
+  const auto rules_of = [&](const std::string& name, const std::string& text) {
+    const ToolRun run = run_tool({"check", dir.file(name, text), "--no-kernel", "--no-fixes", "--format", "json"});
+    const Json report = Json::parse(run.out, nullptr, false);
+    std::string out;
+    if (!report.is_object() || !report.contains("together")) return run.out + run.err;
+    for (const Json& group : report["together"]) {
+      for (const Json& finding : group["findings"]) out += finding["rule"].get<std::string>() + " ";
+    }
+    return out;
+  };
+  const std::string one = "ZE_AFFINITY_MASK=0 " + kServe + "--port 30000 ";
+  const std::string same_port = "ZE_AFFINITY_MASK=1 " + kServe + "--port 30000 ";
+  const std::string other = "ZE_AFFINITY_MASK=1 " + kServe + "--port 30001 ";
+  const std::string same_card = "ZE_AFFINITY_MASK=0 " + kServe + "--port 30001 ";
+  const std::string two = "ZE_AFFINITY_MASK=0,1 " + kServe;
+  const std::string nothing;
+  const std::pair<std::string, std::string> rows[] = {
+      {one + "&\n" + same_port + "&\nwait\n", "ND008 "},
+      {one + "&\n" + same_port + "\n", "ND008 "},
+      {one + "&\n" + other + "&\nwait\n", nothing},
+      {one + "&\n" + same_card + "&\nwait\n", "ND009 "},
+      {one + "&\n" + one + "&\n", "ND008 ND009 "},
+      {one + "&\nPID=$!\necho up; sleep 60\nuntil curl -s localhost:30000/health; do sleep 1; done\n" + same_port +
+           "&\n",
+       "ND008 "},
+      {"nohup env ZE_AFFINITY_MASK=0 " + kServe + "> a.log 2>&1 &\n" + same_port + "| tee b.log &\n", "ND008 "},
+      {"for i in 0 1; do ZE_AFFINITY_MASK=$i " + kServe + "& done\nwait\n", "ND008 "},
+      {"for i in 0 1; do ZE_AFFINITY_MASK=$i " + kServe + "--port $((30000 + i)) & done\nwait\n", nothing},
+      {one + "--host 10.0.0.1 &\n" + same_port + "--host 10.0.0.2 &\n", nothing},
+      {one + "--host 10.0.0.1 &\n" + same_port + "--host 0.0.0.0 &\n", "ND008 "},
+      {one + "--mem-fraction-static 0.5 &\n" + same_card + "--mem-fraction-static 0.5 &\n", nothing},
+      {one + "--mem-fraction-static 0.5 &\n" + same_card + "--mem-fraction-static 0.51 &\n", "ND009 "},
+      {two + "&\n" + two + "--port 30001 --base-gpu-id 1 &\n", nothing},
+      {two + "--tp 2 &\n" + two + "--port 30001 --base-gpu-id 1 &\n", "ND009 "},
+      // One ends before the other begins, or nobody knows.
+      {one + "\n" + same_port + "\n", nothing},
+      {one + "&\nkill $!\n" + same_port + "&\n", nothing},
+      {one + "&\nwait\n" + same_port + "&\n", nothing},
+      {one + "&\n./stop.sh\n" + same_port + "&\n", nothing},
+      {one + "&\n[ -n \"$TWO\" ] && " + same_port + "&\n", nothing},
+      {one + "&\nssh other '" + same_port + "' &\n", nothing},
+      {"(" + one + "; " + same_port + ") &\n", nothing},
+      {"f() { " + one + "& }\nf\nf\n", "ND008 ND009 "},
+  };
+  for (const auto& [text, told] : rows) EXPECT_EQ(rules_of("a.sh", text), told) << text;
+  const auto services = [](const std::string& more) {
+    std::string out = "services:\n";
+    for (const char* name : {"a", "b"}) {
+      out += "  " + std::string(name) + ":\n    image: lmsysorg/sglang:v0.5.23-xpu\n    command: " + kServe + "\n" +
+             "    devices: [/dev/dri]\n" + more;
+    }
+    return out;
+  };
+  EXPECT_EQ(rules_of("compose.yaml", services("    network_mode: host\n")), "ND008 ND009 ");
+  for (const char* other_way :
+       {"", "    network_mode: bridge\n", "    network_mode: host\n    profiles: [x]\n",
+        "    network_mode: host\n    deploy: {replicas: 0}\n", "    network_mode: host\n    scale: 0\n"})
+    EXPECT_EQ(rules_of("compose.yaml", services(other_way)), nothing) << other_way;
+}
+
 // The two may stand in two files of a folder; of more nobody knows which belong together.
 TEST(CheckPaths, APrefillAndADecodeServerOfTwoFilesAreLookedAtTogether) {
   const TemporaryDirectory dir;

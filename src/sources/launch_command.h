@@ -59,6 +59,8 @@ struct LaunchCommand {
   std::vector<LaunchDefault> defaults = {};
   std::vector<ShellNote> notes = {};
   std::string module = {};  // that starts it, where that is not launch_server
+  // Launches of one number run at the same time on one machine, for sure; 0: nobody knows of any.
+  std::size_t together = 0;
   std::string mended = {};  // the whole text with options that a comment or a blank cut off put back; may be empty
 };
 

@@ -467,6 +467,35 @@ RunContext LaunchFinder::place_of_command(const Script& script, const ShellComma
   return inside;
 }
 
+std::size_t next_together() {
+  thread_local std::size_t last = 0;
+  return ++last;
+}
+
+// A turn of a loop that is followed runs; a branch may not.
+static bool runs_for_sure(const std::string& when) {
+  for (std::size_t from = 0; from < when.size();) {
+    const std::size_t end = std::min(when.find("; ", from), when.size());
+    const std::string_view part = std::string_view(when).substr(from, end - from);
+    const auto name = std::min(
+        part.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"), part.size());
+    const bool turn = part.starts_with("turn ") || (name > 0 && name < part.size() && part[name] == '=');
+    if (!turn) return false;
+    from = end + 2;
+  }
+  return true;
+}
+
+// Servers that a script starts in the background, and what it starts behind them, run together.
+void LaunchFinder::start_together(Script& script, const ShellCommand& c, LaunchCommand& launch) {
+  const bool here = !launch.elsewhere && launch.image.empty() && !c.stands_in;
+  if (!here || !runs_for_sure(launch.when)) return;
+  const auto known = script.together.find(c.stops);
+  if (known == script.together.end() && !c.beside) return;  // the script waits for it, and none ran before
+  launch.together = known != script.together.end() ? known->second : next_together();
+  script.together.emplace(c.stops, launch.together);
+}
+
 void LaunchFinder::command_of(Script& script, const ShellCommand& c, const Values& environment,
                               const std::string& when) {
   if (is_cut_off(c) || c.words.empty()) return;
@@ -475,7 +504,10 @@ void LaunchFinder::command_of(Script& script, const ShellCommand& c, const Value
   if (const std::string bin = activated_by(c); !bin.empty() && when.empty()) script.activated = bin;
   RunContext inside = place_of_command(script, c, environment, when);
   if (error_) return;
-  if (!read_file(c, inside, script.depth)) command(c.words, 0, std::move(inside), c.input, script.depth);
+  if (!read_file(c, inside, script.depth)) {
+    command(c.words, 0, std::move(inside), c.input, script.depth);
+    if (found_.size() == before + 1) start_together(script, c, found_.back());
+  }
   for (std::size_t i = before; c.stands_in && i < found_.size(); ++i) found_[i].through.push_back(*c.stands_in);
   last_ = found_.size() == before ? std::nullopt : std::optional(LastLaunch{c.begin, c.end});
 }
@@ -1169,6 +1201,7 @@ static LaunchCommand launch_in(const RunContext& context, const std::vector<Shel
   launch.release = release_of_image(context.image);
   launch.host = context.host;
   launch.when = context.when;
+  launch.together = context.together;
   return launch;
 }
 

@@ -46,7 +46,11 @@ struct RunContext {
   bool is_here = false;                            // on this machine, and `env` is all of its environment
   std::shared_ptr<const std::map<std::string, ShellText>> files = {};  // that a container has, by their paths
   std::optional<ShellText> others = {};  // what may set any variable that is not among `env`
+  std::size_t together = 0;              // of a service: those that share the network of the host with it
 };
+
+// A number that no other launches of this run have.
+std::size_t next_together();
 
 class LaunchFinder {
  public:
@@ -101,7 +105,10 @@ class LaunchFinder {
     std::string called;     // its file, where another one runs it
     std::string activated;  // bin/ of the environment that it has activated by now
     int depth;
+    std::map<std::size_t, std::size_t> together = {};  // numbers of launches, by the stops in front of them
   };
+
+  static void start_together(Script& script, const ShellCommand& command, LaunchCommand& launch);
 
   ShellStart start_of(const ShellText& text, const RunContext& context, const std::string& called, int depth);
   void command_of(Script& script, const ShellCommand& command, const Values& environment, const std::string& when);

@@ -40,4 +40,7 @@ std::string disaggregation_mode(const Launch& launch);
 // What each prefill server and each decode server among the launches must agree on.
 std::vector<Diagnostic> pair_findings(const std::vector<Node>& nodes, const std::vector<PreparedLaunch>& launches);
 
+// Servers that run at the same time on one machine, for sure, and want the same of it.
+std::vector<Diagnostic> beside_findings(const std::vector<Node>& nodes, const std::vector<PreparedLaunch>& launches);
+
 }  // namespace preflight::commands

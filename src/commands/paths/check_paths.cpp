@@ -124,6 +124,8 @@ class PathCheck {
     const std::string place = meeting_place(prepared->launch);
     const Node node{.name = title_of(read), .command = {}, .variables = {}, .env = {}, .file = file.name};
     if (!place.empty()) groups_[place].push_back({node, *prepared});
+    if (const std::size_t number = file.launches[index].together; number != 0)
+      beside_[number].push_back({node, *prepared});
     if (!disaggregation_mode(prepared->launch).empty()) {
       halves_.add(Node(node), PreparedLaunch(*prepared));
       halves_.nodes.back().file = read.file;
@@ -144,6 +146,15 @@ class PathCheck {
       for (const std::size_t i : pair.members) members.add(Node(halves_.nodes[i]), PreparedLaunch(halves_.launches[i]));
       look_at_group(pair.what, members, pair_findings);
     }
+    for (auto& [number, members] : beside_) {
+      if (members.size() > 1) look_at_servers(taken_apart(members));
+    }
+  }
+
+  // Two servers of one host are no group of their own where nothing is wrong between them.
+  void look_at_servers(const Members& members) {
+    if (!beside_findings(members.nodes, members.launches).empty())
+      look_at_group("servers started together in " + members.nodes.front().file, members, beside_findings);
   }
 
   // Launches of one address that are not of one launch are told by their models.
@@ -174,7 +185,8 @@ class PathCheck {
   bool release_given_;
   Exit worst_ = kOk;
   std::map<std::string, std::vector<Member>> groups_;
-  Members halves_;  // prefill and decode servers
+  std::map<std::size_t, std::vector<Member>> beside_;  // servers that run together on one machine
+  Members halves_;                                     // prefill and decode servers
   report::CheckRun run_;
 };
 

@@ -295,6 +295,10 @@ RunContext ManifestReader::place_of(const YamlNode& node, const Around& around,
     for (const auto& [name, value] : built->env) context.env.emplace(name, value);
   }
   context.host = host_of(node, around, is_of_compose(node, around));
+  if (around.dialect == Dialect::kCompose && shares_network(node)) {
+    if (together_ == 0) together_ = next_together();
+    context.together = together_;
+  }
   if (has_too_many_mounts(context.host)) finder_.note({"SH002", too_many_mounts(), tree_.offset(node)});
   if (around.dialect == Dialect::kKubernetes || around.dialect == Dialect::kCompose) keep_own_files(context.host);
   return context;

@@ -354,6 +354,9 @@ bool is_made_by_program(const Node& node) {
          });
 }
 
+// `! COMMAND`.
+bool is_inverted(const Node& node) { return node.kind == Node::Kind::kGroup && node.negated; }
+
 // Programs that only tell whether something is there.
 bool only_asks(std::string_view program) {
   constexpr auto kThose =
@@ -551,13 +554,23 @@ bool ShellEvaluator::does_nothing(const Node& node) const {
 }
 
 Status ShellEvaluator::run_list(const Node& node) {
+  const bool outer_beside = std::exchange(beside_, false);  // one by one, in whatever they run
+  const Status status = run_children(node);
+  beside_ = outer_beside;
+  return status;
+}
+
+Status ShellEvaluator::run_children(const Node& node) {
   const bool chain = node.operators.size() > 1 && (node.operators[1] == "&&" || node.operators[1] == "||");
   if (!chain) {
     Status status = Status::kTrue;
     for (std::size_t i = 0; i < node.children.size() && !state_.ended && !error_; ++i) {
       if (node.operators[i] == "&") {
         auto outer_input = std::exchange(input_, std::nullopt);  // it reads nothing
+        const Node::Kind kind = node.children[i]->kind;
+        beside_ = kind == Node::Kind::kSimple || kind == Node::Kind::kPipeline;
         run_apart(*node.children[i], when_);
+        beside_ = false;
         input_ = std::move(outer_input);
         status = Status::kTrue;
         state_.last_status = "0";
@@ -595,12 +608,14 @@ Status ShellEvaluator::run_list(const Node& node) {
   --conditions_;
   may_be_missing_ = outer_missing;
   const auto asks_for = [&](const Node& child) { return is_test(child) || is_made_by_program(child); };
-  bool asked = asks_for(*node.children.front());  // what succeeded so far may have failed
+  bool asked = asks_for(*node.children.front());        // what succeeded so far may have failed
+  bool unlikely = is_inverted(*node.children.front());  // that all of it succeeded so far
   for (std::size_t i = 1; i < node.children.size() && !error_; ++i) {
     if (good && bad) undecided_ = outer_undecided + 1;
     std::optional<ShellState>& way = node.operators[i] == "&&" ? good : bad;
     if (!way || way->ended) continue;
-    // What stands behind a test that is not decided may not run; that a command succeeds is taken for granted.
+    // What stands behind a test that is not decided may not run; that a command succeeds is taken for granted, and so
+    // that one behind a ! does not.
     const bool open = good && bad;
     const bool on_success = node.operators[i] == "&&";
     const bool tested = open && (on_success ? asked : is_test(*node.children[i - 1]));
@@ -611,11 +626,12 @@ Status ShellEvaluator::run_list(const Node& node) {
     const std::string before_when = when_;
     if (tested)
       when_ = fmt::format("in a branch at line {}", line_of(outer(node.begin)));
-    else if (open && node.operators[i] == "||")
+    else if (open && (on_success ? unlikely : !is_inverted(*node.children[i - 1])))
       when_ = fmt::format("where what stands in front of it at line {} fails", line_of(outer(node.children[i]->begin)));
     run(*node.children[i]);
     when_ = before_when;
     conditions_ -= last ? 0 : 1;
+    unlikely = (on_success && unlikely) || is_inverted(*node.children[i]);
   }
   undecided_ = outer_undecided;
   Status status = Status::kUnknown;
@@ -1495,6 +1511,29 @@ static bool may_read(const ShellCommand& command) {
   });
 }
 
+// What a script started in the background still runs behind these.
+static bool leaves_servers(std::string_view program) {
+  constexpr auto kThose = std::to_array<std::string_view>(
+      {":",    "[",   "cat",   "cd",    "chmod", "curl",    "date",   "declare", "echo",     "export", "false", "grep",
+       "head", "jq",  "local", "ls",    "mkdir", "popd",    "printf", "pushd",   "readonly", "set",    "shift", "sleep",
+       "tail", "tee", "test",  "touch", "true",  "typeset", "ulimit", "unset",   "wget",     "xpu-smi"});
+  return std::ranges::find(kThose, program) != kThose.end();
+}
+
+// Programs that start another one: what runs in the background then ends nothing.
+static bool starts_its_words(std::string_view program) {
+  constexpr auto kThose =
+      std::to_array<std::string_view>({"env", "nohup", "numactl", "setsid", "sglang", "stdbuf", "taskset"});
+  return program.starts_with("python") || std::ranges::find(kThose, program) != kThose.end();
+}
+
+void ShellEvaluator::count_stop(std::string_view program, ShellCommand& command) {
+  command.beside = beside_;
+  command.stops = stops_;
+  const bool calls = state_.functions.contains(std::string(program));  // what it runs counts
+  if (!calls && !leaves_servers(program) && !(beside_ && starts_its_words(program))) ++stops_;
+}
+
 Status ShellEvaluator::run_simple(const Node& node) {
   ShellCommand command;
   note_place(node);
@@ -1541,6 +1580,7 @@ Status ShellEvaluator::run_simple(const Node& node) {
   expand_prefixes(node, command);
   command.defaults = taken_;
   const std::string_view program = base_name(command.words.front().text);
+  count_stop(program, command);
   const bool reads_on = command.input.empty() && !command.reads_elsewhere && input_;
   const bool takes = program == "xargs" || (is_shell(program) && may_read(command));
   if (reads_on && takes && printing_ == nullptr) command.input.push_back(*rest_of_input());

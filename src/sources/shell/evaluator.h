@@ -128,6 +128,8 @@ class ShellEvaluator {
   void meet_failure(const Node& node, Status status);
   void note_status(const Node& node, Status status);
   Status run_kind(const Node& node);
+  Status run_children(const Node& node);  // of a list
+  void count_stop(std::string_view program, ShellCommand& command);
   Status run_list(const Node& node);
   void heed_end_in_loop(const ShellState& turn);
   [[nodiscard]] bool does_nothing(const Node& node) const;
@@ -425,6 +427,8 @@ class ShellEvaluator {
   std::size_t sure_words_ = 0;          // of the command that runs next: behind them one may be several words, or none
   int undecided_ = 0;                   // branches around, of which nobody knows whether they are taken
   int conditions_ = 0;                  // around, in which a failure ends nothing
+  bool beside_ = false;                 // what runs now does so in the background
+  std::size_t stops_ = 0;               // commands that may have ended what runs there
   std::vector<std::string> unset_now_;  // what set -u ends this command for, which is told behind it
   std::vector<Loop> loops_;
   std::map<std::size_t, std::pair<std::string, ShellText>> kept_files_;  // that nothing here uses, by their places
