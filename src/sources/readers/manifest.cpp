@@ -237,6 +237,8 @@ void ManifestReader::document(const YamlNode& root) {
   } else if (is_gitlab(root)) {
     around.dialect = Dialect::kGitlab;
     return gitlab_pipeline(root, around);
+  } else if (is_taskfile(root)) {
+    return taskfile(root, around);
   }
   tasks_ = is_list(&root);
   if (is_map(&root)) tool_settings(root, around);
@@ -321,6 +323,7 @@ void ManifestReader::walk_map(const YamlNode& node, Around around, int depth, co
   if (text_of(node, "module") == "sglang.launch_server") return debugged(node, around);
   if (around.dialect == Dialect::kPiece && (started_by_pm2(node, around) || inspected(node, around))) return;
   if (tmux_session(node, around)) return;
+  if (around.dialect == Dialect::kWorkflow && step_in_image(node, around)) return;
   if (around.dialect == Dialect::kKubernetes && is_scalar(value_of(node, "source"))) return argo_script(node, around);
   if (around.dialect == Dialect::kCompose && part_of(node, "build") != nullptr) return container(node, around);
   for (const std::string_view part : {"command", "args", "entrypoint", "entryPoint"}) {

@@ -165,6 +165,32 @@ void ManifestReader::job_settings(const YamlNode& node, Around& around) {
   }
 }
 
+// `uses: docker://IMAGE`: a container of its own, with an entrypoint and arguments that are split as words.
+bool ManifestReader::step_in_image(const YamlNode& node, const Around& around) {
+  constexpr std::string_view kDocker = "docker://";
+  const YamlNode* with = value_of(node, "with");
+  const std::string image = text_of(node, "uses");
+  if (!image.starts_with(kDocker) || !is_map(with)) return false;
+  std::vector<ShellWord> words;
+  for (const char* key : {"entrypoint", "args"}) {
+    const YamlNode* value = value_of(*with, key);
+    if (!is_scalar(value)) continue;
+    const ShellWord text = tree_.word(*value);
+    const ShellWord filled{without_expressions(text, around.env), text.begin, text.end};
+    for (ShellWord& word : plain_words(filled)) words.push_back(std::move(word));
+  }
+  RunContext context = context_of(around);
+  if (const YamlNode* env = value_of(node, "env")) environment(*env, around, context.env);
+  context.image = image.substr(kDocker.size());
+  context.elsewhere = true;
+  if (std::ranges::none_of(words, [](const ShellWord& word) { return speaks(word); })) return false;
+  if (around.never)
+    for (const ShellWord& word : words) finder_.account(word);
+  else
+    finder_.words(words, context);
+  return true;
+}
+
 // Steps one after another: what one writes to $GITHUB_ENV, those behind it see.
 void ManifestReader::steps(const YamlNode& list, Around around, int depth) {
   for (const YamlNode* item : list.items) {
