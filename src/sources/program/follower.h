@@ -270,6 +270,7 @@ class Follower {
   [[nodiscard]] bool is_as_seen(const Seen& seen) const;
   void wait_for_others(Object* function, Object* locals, Object* iterator);
   Val instantiate(Object* type, Arguments& arguments);
+  void refuse_shared_fields(Object* type, std::size_t at);
   void dataclass_fields(Object* type, std::vector<std::pair<std::string, Val>>& out, int depth = 0);
   Val with_others(const Val& command, const Arguments& a, const std::string& to);
   bool started_in_container(Arguments& a, const std::string& to);

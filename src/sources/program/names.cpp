@@ -331,6 +331,17 @@ void Follower::define_function(const Stmt& one) {
   bind_decorated(one, f);
 }
 
+// A list that all objects of a class would share as the default of a field.
+void Follower::refuse_shared_fields(Object* type, std::size_t at) {
+  using Kind = Val::Kind;
+  for (const Val& field : type->now.items) {
+    const auto fallback = field.known_text() ? type->now.names.find(field.text->text) : type->now.names.end();
+    if (fallback == type->now.names.end()) continue;
+    const Val& v = fallback->second;
+    if (v.is(Kind::kList) || v.is(Kind::kDict) || v.is(Kind::kSet)) refuse("ValueError", at);
+  }
+}
+
 // Decorators that leave a function what it is, or that are followed; others are told of what it starts.
 Val Follower::decorated(const Stmt& one, Val v) {
   for (auto it = one.values.rbegin(); it != one.values.rend(); ++it) {
@@ -341,6 +352,7 @@ Val Follower::decorated(const Stmt& one, Val v) {
       v.object->way = name == "functools.cached_property" ? "property" : name;
     } else if (name.starts_with("dataclasses.dataclass")) {
       v.object->way = "dataclass";
+      if (v.is(Val::Kind::kClass)) refuse_shared_fields(v.object, one.begin);
     } else if (name == "functools.lru_cache" || name == "functools.cache" || name == "functools.wraps" ||
                name == "contextlib.contextmanager" || name == "abc.abstractmethod" || name == "typing.overload" ||
                name == "enum.unique") {

@@ -11,4 +11,7 @@ namespace preflight::sources::program {
 // its type (`str.split`), its object is none of them. False where the function is not known here.
 bool misfits(std::string_view name, const Arguments& a);
 
+// The exception that such a call raises for what its arguments are, whose kinds fit; null: none that is known here.
+const char* refused_value(std::string_view name, const Arguments& a);
+
 }  // namespace preflight::sources::program
