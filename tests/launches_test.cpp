@@ -773,16 +773,17 @@ TEST(CheckPaths, APrefillAndADecodeServerAreLookedAtTogether) {
 // What a Taskfile reads from files gives way to its own variables, and to those of a task.
 TEST(Launches, OfATaskfileSeeItsFilesOfVariables) {
   const TemporaryDirectory dir;
-  dir.file("all.env", "TP=4\nDP=4\nPORT=4\n");
+  dir.file("all.env", "TP=4\nDP=4\nPORT=4\nHOST=h\n");
   dir.file("own.env", "DP=5\nPORT=5\n");
   const std::string path =
       dir.file("Taskfile.yml",
                "version: '3'\nenv: {TP: 2}\ndotenv: [all.env, none.env]\ntasks:\n  serve:\n    env: {DP: 3}\n"
                "    dotenv: [own.env]\n    cmds:\n      - " +
-                   kServe + "--tp $TP --dp $DP --port $PORT\n");
+                   kServe + "--tp $TP --dp $DP --port $PORT --host $HOST\n");
   const Json all = Json::parse(run_tool({"launches", path, "--format", "json"}).out);
   ASSERT_EQ(all.size(), 1U) << all.dump();
-  EXPECT_EQ(all[0]["argv"].dump(), R"(["--model-path","Qwen/Qwen3-8B","--tp","2","--dp","3","--port","4"])");
+  EXPECT_EQ(all[0]["argv"].dump(),
+            R"(["--model-path","Qwen/Qwen3-8B","--tp","2","--dp","3","--port","5","--host","h"])");
   EXPECT_TRUE(all[0]["unknown"].empty());
 }
 

@@ -58,25 +58,26 @@ void ManifestReader::taskfile(const YamlNode& root, Around around) {
   }
 }
 
-// `env`, and files of variables, whose values give way to those.
+// Files of variables, of which the first that sets one counts, and `env` over them; those of a task over the file's.
 void ManifestReader::task_variables(const YamlNode& node, Around& around) {
-  const YamlNode* env = value_of(node, "env");
-  if (is_map(env)) {
-    environment(*env, around, around.env);
-    for (const auto& [name, value] : pairs_of(*env)) {
-      if (is_scalar(name) && is_map(value)) set_unknown(name->text, "a command of this file", *value, around.env);
-    }
-  }
+  Values read;
   const YamlNode* files = value_of(node, "dotenv");
-  if (!is_list(files)) return;
-  for (const YamlNode* item : files->items) {
-    if (!is_scalar(item)) continue;
-    const std::size_t at = tree_.offset(*item);
-    if (const auto text = file_beside(source_.name, item->text)) {
-      for (const auto& [name, value] : variables_of(*text, source_.given, at)) around.env.emplace(name, value);
-    } else if (const std::string why = unread_beside(source_.name, item->text); !why.empty()) {
+  for (std::size_t i = 0; is_list(files) && i < files->items.size(); ++i) {
+    const YamlNode& item = *files->items[i];
+    if (!is_scalar(&item)) continue;
+    const std::size_t at = tree_.offset(item);
+    if (const auto text = file_beside(source_.name, item.text)) {
+      for (auto& [name, value] : variables_of(*text, source_.given, at)) read.emplace(name, std::move(value));
+    } else if (const std::string why = unread_beside(source_.name, item.text); !why.empty()) {
       finder_.note({"SH002", why + ": what it sets is not known", at});
     }
+  }
+  for (auto& [name, value] : read) around.env.insert_or_assign(name, std::move(value));
+  const YamlNode* env = value_of(node, "env");
+  if (!is_map(env)) return;
+  environment(*env, around, around.env);
+  for (const auto& [name, value] : pairs_of(*env)) {
+    if (is_scalar(name) && is_map(value)) set_unknown(name->text, "a command of this file", *value, around.env);
   }
 }
 
