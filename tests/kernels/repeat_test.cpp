@@ -46,7 +46,7 @@ struct GpuForm {
   RunOptions options;
 };
 
-class RepeatAsAGpu : public testing::TestWithParam<GpuForm> {};
+class RepeatAsAGpu : public ::testing::TestWithParam<GpuForm> {};
 
 TEST_P(RepeatAsAGpu, GivesTheSameBitsForDecode) {
   PREFLIGHT_NEEDS_DEVICE();
@@ -70,7 +70,7 @@ TEST_P(RepeatAsAGpu, GivesTheSameBitsForDecode) {
 
 INSTANTIATE_TEST_SUITE_P(
     Forms, RepeatAsAGpu,
-    testing::Values(GpuForm{"Blocks", "-DBLOCKS=1", "fp32", {.as_gpu = true}},
+    ::testing::Values(GpuForm{"Blocks", "-DBLOCKS=1", "fp32", {.as_gpu = true}},
                     GpuForm{"PlainTiles", "-DTILE_BODY=1", "bf16", {.as_gpu = true, .plain_tiles = true}},
                     GpuForm{"SixteenLanes", "-DTILE_LANES=16", "bf16", {.as_gpu = true, .emulated_lanes = 16}},
                     GpuForm{"EightLanes", "-DTILE_LANES=8", "bf16", {.as_gpu = true, .emulated_lanes = 8}}),
