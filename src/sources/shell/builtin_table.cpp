@@ -87,6 +87,12 @@ std::optional<Status> ShellEvaluator::call_leave(const Called& called) {
   const std::vector<ShellWord>& words = called.command.words;
   if (printing_ != nullptr && undecided_ > printing_->undecided) printing_->known = false;
   const bool returns = words.front().text == "return" && !returns_.empty();
+  // bash goes on behind a return of a script that it runs; one that it sources ends there, and so does dash.
+  if (words.front().text == "return" && !returns && !for_sh_) {
+    state_.may_end.emplace(
+        fmt::format("unless the script is sourced, and ends at line {}", line_of(called.command.begin)), 0);
+    return Status::kFalse;
+  }
   const bool says = words.size() > 1 && is_number(words[1]);
   if (returns) {
     for (Loop& loop : loops_) loop.unclear = loop.unclear || undecided_ > loop.undecided;

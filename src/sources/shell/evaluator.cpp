@@ -458,6 +458,7 @@ Status ShellEvaluator::run_kind(const Node& node) {
       return run_case(node);
     case Node::Kind::kFunction:
       state_.functions[node.name] = node.children.front();
+      state_.unsure_functions.erase(node.name);
       bodies_[node.children.front().get()] = text_;
       sources_[node.children.front().get()] = slice_placed(node.begin, node.end);
       return Status::kTrue;
@@ -776,10 +777,12 @@ Status ShellEvaluator::run_unknown_case(const Node& node) {
 Status ShellEvaluator::run_case(const Node& node) {
   const Taking taking(*this, printing_ != nullptr);
   run_substitutions(node.words.front().parts);
+  const std::size_t endings = state_.may_end.size();
   const ShellWord subject = asks_for_nothing(node.words.front()) ? ShellWord{} : expand_single(node.words.front());
   add_defaults(state_.defaults, subject.defaults);
   decide_by_taken();
-  const auto taken = arms_taken(node, subject);
+  const bool may_fail = state_.may_end.size() > endings;  // bash may not come to its arms
+  const auto taken = may_fail ? std::nullopt : arms_taken(node, subject);
   if (!taken) return run_unknown_case(node);
   for (const CaseArm& arm : node.arms) {
     if (std::ranges::find(*taken, &arm) == taken->end()) leave_out(*arm.body);
@@ -1429,6 +1432,7 @@ void ShellEvaluator::run_substitutions(const Parts& parts) {
         std::string_view(text_.script->text).substr(std::min(part.begin, text_.script->text.size()));
     const bool process = part.kind == Part::Kind::kUnclear && (written.starts_with("<(") || written.starts_with(">("));
     if ((part.kind != Part::Kind::kSubstitution && !process) || muted_ > 0) continue;
+    if (!process) forget_status();  // $? behind it is that of what it ran
     if (!may_launch(process ? std::string(written.substr(0, part.end - part.begin)) : part.name)) continue;
     const std::size_t skipped = written.starts_with('`') ? 1 : 2;
     if (part.end <= part.begin + skipped + 1) continue;
@@ -1443,6 +1447,11 @@ void ShellEvaluator::run_substitutions(const Parts& parts) {
     pipes_on_ = outer_pipes;
     state_ = before;
   }
+}
+
+void ShellEvaluator::forget_status() {
+  state_.last_status.reset();
+  state_.last_fails.reset();
 }
 
 ShellText ShellEvaluator::slice_placed(std::size_t from, std::size_t to) const {
@@ -1921,7 +1930,10 @@ Status ShellEvaluator::run_words(ShellCommand& command, const Node& node, const 
     return emit(command);
   }
   if (const auto it = state_.functions.find(name); !itself && it != state_.functions.end()) {
-    if (const NodePtr body = it->second) return run_own_function(body, node, command);
+    if (const NodePtr body = it->second) {
+      const bool unsure = state_.unsure_functions.contains(name);
+      return unsure ? run_unsure_function(body, node, command) : run_own_function(body, node, command);
+    }
     static_cast<ShellText&>(command.words.front()) =
         unknown_text(fmt::format("{} is not the same function in every branch", name), command.begin);
   } else if (const auto status = run_builtin(command, node, from)) {
@@ -1938,6 +1950,24 @@ Status ShellEvaluator::run_words(ShellCommand& command, const Node& node, const 
   const Status status = emit(command);
   if (never_ends(command.words)) stay(name);
   return status;
+}
+
+// One that a branch defines, which may not have been taken: then there is no such command.
+Status ShellEvaluator::run_unsure_function(const NodePtr& body, const Node& node, const ShellCommand& command) {
+  const std::string name = command.words.front().text;
+  if (printing_ != nullptr) printing_->known = false;
+  spend(state_.size());
+  const ShellState without = state_;
+  const std::string outer_when = std::exchange(when_, fmt::format("where {} is defined", name));
+  ++undecided_;
+  (void)run_own_function(body, node, command);
+  --undecided_;
+  when_ = outer_when;
+  const auto why = [&](const std::string& variable) {
+    return depends(variable, fmt::format("whether {} is defined", name), command.begin);
+  };
+  state_ = joined(state_, without, why, command.begin);
+  return Status::kUnknown;
 }
 
 Status ShellEvaluator::run_own_function(const NodePtr& body, const Node& node, const ShellCommand& command) {

@@ -182,6 +182,7 @@ class ShellEvaluator {
   Status run_math_loop(const Node& node);
   void forget_math(std::string_view expression, std::size_t at, const std::string& why);
   Status run_words(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from);
+  Status run_unsure_function(const NodePtr& body, const Node& node, const ShellCommand& command);
   Status run_own_function(const NodePtr& body, const Node& node, const ShellCommand& command);
   std::optional<Status> run_builtin(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from);
   void run_unknown_loop(const Node& node, std::string_view what, const std::function<void()>& body);
@@ -192,6 +193,7 @@ class ShellEvaluator {
   void meet_fault(const ShellParser& parser);
   void note_place(const Node& node);
   bool may_launch(const std::string& text);
+  void forget_status();
   void run_substitutions(const Parts& parts);
   void forget(const std::set<std::string>& names, std::string_view what, std::size_t at);
   Status emit(ShellCommand& command);

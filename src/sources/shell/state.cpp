@@ -191,8 +191,14 @@ ShellState joined(const ShellState& a, const ShellState& b,
   for (const auto& [name, body] : b.functions) {
     const auto it = out.functions.find(name);
     if (it != out.functions.end() && it->second != body) it->second = nullptr;  // which of the two is not known
-    if (it == out.functions.end()) out.functions.emplace(name, nullptr);
+    if (it != out.functions.end()) continue;
+    out.functions.emplace(name, body);
+    out.unsure_functions.insert(name);
   }
+  for (const auto& [name, body] : a.functions) {
+    if (!b.functions.contains(name)) out.unsure_functions.insert(name);
+  }
+  out.unsure_functions.insert(b.unsure_functions.begin(), b.unsure_functions.end());
   meet_options(out, a, b);
   std::erase_if(out.files, [&](const auto& file) {
     const auto it = b.files.find(file.first);

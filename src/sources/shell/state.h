@@ -51,6 +51,7 @@ struct ShellState {
   std::set<std::string> counted = {};         // given by --set, and arithmetic went on from there: i++
   std::set<std::string> exported_names = {};  // `export NAME` of one that has no value yet
   std::map<std::string, NodePtr> functions = {};
+  std::set<std::string> unsure_functions = {};  // of a branch: there may be none of the name
   std::map<std::string, ShellText> files = {};  // that here-documents wrote
   std::set<std::string> touched = {};           // names of files that a command may have written
   std::set<std::string> written = {};           // paths of files that a command wrote
