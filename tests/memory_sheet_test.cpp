@@ -138,6 +138,21 @@ TEST(MemorySheet, CompressedLayersCostAShareOfALatent) {
   EXPECT_THAT(of("0.5.14").err, ::testing::HasSubstr("compressed layers are not counted"));
 }
 
+// 43 layers of 256 experts, three matrices of 4096 by 2048 each: 4 bits and a byte for 32, or 8 bits and 4 bytes for
+// blocks of 128 by 128.
+TEST(MemorySheet, ExpertsOfDeepSeekV4AreMadeAsTheVariableSays) {
+  const auto gib = [](const char* value) {
+    const auto report = nlohmann::json::parse(
+        run_tool({"memory", "--format", "json", "--env", std::string("SGLANG_DSV4_FP4_EXPERTS=") + value, "--",
+                  "--model-path", "deepseek-ai/DeepSeek-V4-Flash", "--device", "xpu", "--tp-size", "8"})
+            .out);
+    return report["weights_gib"].get<double>();
+  };
+  const double elements = 43.0 * 256 * 3 * 4096 * 2048 / 8;
+  const double more = elements * (1 + 4.0 / (128 * 128) - 0.5 - 1.0 / 32) / (1 << 30);
+  EXPECT_NEAR(gib("0") - gib("1"), more, 0.001);
+}
+
 // Qwen4's class goes by the types of its layers, Qwen3.5's by the interval alone.
 TEST(MemorySheet, WhichLayersAttendIsReadWhereTheClassReadsIt) {
   Launch launch = launch_of(v0_5(23), {.model = "qwen3.5-9b", .args = "--device xpu --disable-radix-cache"});

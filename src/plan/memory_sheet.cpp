@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "src/facts/fp4_experts.h"
 #include "src/facts/kinds.h"
 #include "src/launch/serving_class.h"
 #include "src/launch/shared_experts.h"
@@ -97,6 +98,17 @@ OffloadedBytes offloaded_bytes(const Launch& launch, double rank_bytes) {
   return {.created = created, .kept = rank_bytes * created / all};
 }
 
+namespace {
+
+// Asked of the variable alone: a name in the configuration says what the checkpoint stores.
+bool makes_experts_in_bytes(const LaunchView& view) {
+  if (!view.has_model() || !is_deepseek_v4(view.model(), view.release())) return false;
+  const bool wanted = python::environment_bool(view.launch().env, "SGLANG_DSV4_FP4_EXPERTS", true);
+  return !has_fp4_experts(view.model(), wanted, view.release());
+}
+
+}  // namespace
+
 WeightSplit weight_split(const Launch& launch, std::int64_t tp) {
   const LaunchView view(launch);
   const std::int64_t replicas = at_least_one(view.tp() / view.attention_tp());
@@ -110,6 +122,7 @@ WeightSplit weight_split(const Launch& launch, std::int64_t tp) {
                     .whole_encoder = launch[Field::mm_enable_dp_encoder].truthy(),
                     .whole_dense = view.integer(Field::moe_dense_tp_size, 0) == 1,
                     .whole_shared = view.has_model() && view.tp() > 1 && shared_expert_ranks(view) == 1,
+                    .experts_in_bytes = makes_experts_in_bytes(view),
                     .extra_experts = std::max<std::int64_t>(0, field(launch, Field::ep_num_redundant_experts, 0))};
   if (view.has_model() && transformers_serves(view)) split.attention_tp = tp;
   split.stages = told_partition(view, split.pp).value_or(std::vector<std::int64_t>{});

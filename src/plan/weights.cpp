@@ -185,7 +185,8 @@ void add_parts(Tally& tally, std::size_t stage, const Layer& l, const LeftPlain&
 
 // The bytes of the last layer on a rank. Modules that the configuration leaves plain are counted so, no longer exactly.
 double add_layers(Tally& tally, Shape& s, const WeightSplit& split, const std::vector<std::int64_t>& counts) {
-  const ElementSizes bytes = element_sizes(s.m);
+  ElementSizes bytes = element_sizes(s.m);
+  if (split.experts_in_bytes) bytes.experts = bytes.linear;
   // The names are those of a class whose layers are "model.layers".
   const auto of_model = plain_modules_of(s.m);
   const PlainModules& modules = *of_model;

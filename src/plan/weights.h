@@ -23,6 +23,7 @@ struct WeightSplit {
   bool whole_encoder = false;             // --mm-enable-dp-encoder: every rank holds the vision tower
   bool whole_dense = false;               // --moe-dense-tp-size 1: every rank holds the layers without experts
   bool whole_shared = false;              // every rank holds the shared experts of a layer
+  bool experts_in_bytes = false;          // DeepSeek-V4's experts of 4 bits are made in 8 (SGLANG_DSV4_FP4_EXPERTS=0)
   std::int64_t extra_experts = 0;         // copies for load balance, --ep-num-redundant-experts
   std::vector<std::int64_t> stages = {};  // layers of each stage; empty: as even as SGLang makes them
   bool operator==(const WeightSplit&) const = default;
