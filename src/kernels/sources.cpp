@@ -1,4 +1,4 @@
-// Finds kernel sources, embedded or in a folder (RunOptions::kernel_dir), and pastes what they include (the device has no file system).
+// Finds kernel sources, embedded or in a given folder, and pastes what they include (the device has no file system).
 #include "src/kernels/sources.h"
 
 #include <algorithm>
