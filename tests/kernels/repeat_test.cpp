@@ -71,9 +71,9 @@ TEST_P(RepeatAsAGpu, GivesTheSameBitsForDecode) {
 INSTANTIATE_TEST_SUITE_P(
     Forms, RepeatAsAGpu,
     ::testing::Values(GpuForm{"Blocks", "-DBLOCKS=1", "fp32", {.as_gpu = true}},
-                    GpuForm{"PlainTiles", "-DTILE_BODY=1", "bf16", {.as_gpu = true, .plain_tiles = true}},
-                    GpuForm{"SixteenLanes", "-DTILE_LANES=16", "bf16", {.as_gpu = true, .emulated_lanes = 16}},
-                    GpuForm{"EightLanes", "-DTILE_LANES=8", "bf16", {.as_gpu = true, .emulated_lanes = 8}}),
+                      GpuForm{"PlainTiles", "-DTILE_BODY=1", "bf16", {.as_gpu = true, .plain_tiles = true}},
+                      GpuForm{"SixteenLanes", "-DTILE_LANES=16", "bf16", {.as_gpu = true, .emulated_lanes = 16}},
+                      GpuForm{"EightLanes", "-DTILE_LANES=8", "bf16", {.as_gpu = true, .emulated_lanes = 8}}),
     [](const auto& row) { return std::string(row.param.name); });
 
 }  // namespace
