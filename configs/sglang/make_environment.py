@@ -3,8 +3,8 @@
 
 The interpreter that runs this has the release (`./dev release`); the other releases' entries stay as they are. A release
 that is read again takes the place of what it was. Post-releases count as their release, and are left out. A line of FILE
-is a name SGLANG_… or SGL_… that the release's Python files mention, with the releases that do: first-last, several
-spans where it went and came back. A name that ends in "_" is a beginning to which the code adds the rest. A name that a
+is a name SGLANG_… or SGL_… that the release's Python files mention, with the releases that do: first-last, without a last
+where the newest one does, several spans where it went and came back. A name that ends in "_" is a beginning to which the code adds the rest. A name that a
 release only warns about has ">" at the end, with the first such release and what to use instead, where SGLang says so.
 
 Between them stands how the name's value is read, "=KIND:DEFAULT@SPANS", for each span that has another kind or default;
@@ -134,18 +134,18 @@ def kinds_of(package):
     return out
 
 
-def spans(having):
+def spans(having, newest):
     out = []
     for release in sorted(having):
         if out and out[-1][1] == release - 1:
             out[-1][1] = release
         else:
             out.append([release, release])
-    return ",".join(f"{first}-{last}" for first, last in out)
+    return ",".join(f"{first}-" + ("" if last == newest else str(last)) for first, last in out)
 
 
-def releases_in(text):
-    return {r for first, last in (span.split("-") for span in text.split(",")) for r in range(int(first), int(last) + 1)}
+def releases_in(text, newest):
+    return {r for first, last in (span.split("-") for span in text.split(",")) for r in range(int(first), int(last or newest) + 1)}
 
 
 class Table:
@@ -153,13 +153,14 @@ class Table:
 
     def __init__(self, text):
         self.having, self.kinds, self.old = {}, {}, {}
+        newest = re.search(r" to 0\.5\.(\d+) mentions", text).group(1)
         for line in text.splitlines():
             if line.startswith("#"):
                 continue
             line, _, warned = line.partition(" >")
             name, having, *kinds = line.split(" =")[0].split() + line.split(" =")[1:]
-            self.having[name] = releases_in(having)
-            self.kinds[name] = {kind: releases_in(of) for kind, _, of in (k.rpartition("@") for k in kinds)}
+            self.having[name] = releases_in(having, newest)
+            self.kinds[name] = {kind: releases_in(of, newest) for kind, _, of in (k.rpartition("@") for k in kinds)}
             if warned:
                 first, _, instead = warned.partition(" ")
                 self.old[name] = (int(first), instead)
@@ -178,14 +179,15 @@ class Table:
 
     def text(self):
         known = set().union(*self.having.values())
-        lines = [f"# Environment variables that SGLang 0.5.{min(known)} to 0.5.{max(known)} mentions: name, releases 0.5.N,",
+        newest = max(known)
+        lines = [f"# Environment variables that SGLang 0.5.{min(known)} to 0.5.{newest} mentions: name, releases 0.5.N,",
                  "# how its value is read (=kind:default@releases; make_environment.py has the kinds),",
                  "# then, of names that are only warned about, > the first such release and what to use instead."]
         for name, having in sorted(self.having.items()):
             if not having:
                 continue
             kinds = sorted((min(of), kind, of) for kind, of in self.kinds.get(name, {}).items() if of)
-            line = f"{name} {spans(having)}" + "".join(f" ={kind}@{spans(of)}" for _, kind, of in kinds)
+            line = f"{name} {spans(having, newest)}" + "".join(f" ={kind}@{spans(of, newest)}" for _, kind, of in kinds)
             if name in self.old:
                 line += " >" + " ".join(str(word) for word in self.old[name] if word)
             lines.append(line)

@@ -9,7 +9,7 @@
 
 A line of FILE is a place where SGLang refuses or warns while it reads arguments and models, or starts its worker:
 
-  marker|kind|function|file|first-last
+  marker|kind|function|file|first-last     without a last where the newest release has it
 
 The marker is a few words, in lower case, that stand in this message and in as few others as can be, those of the whole
 server counted; kind is the exception, or "warning"; several functions of one message have a line each. `explain "TEXT"`
@@ -198,16 +198,21 @@ class Messages:
 def read(file):
     """{row: [(first, last)]}: a message that changed may have its marker again, with a span of its own."""
     out = {}
-    for line in file.read_text(encoding="utf-8").splitlines()[1:]:
+    head, *lines = file.read_text(encoding="utf-8").splitlines()
+    newest = re.search(r" to 0\.5\.(\d+) ", head).group(1)
+    for line in lines:
         marker, kind, function, name, span, *beside = line.split("|", 5)
         first, last = span.split("-")
-        out.setdefault((marker, kind, function, name, "|" + beside[0] if beside else ""), []).append((int(first), int(last)))
+        out.setdefault((marker, kind, function, name, "|" + beside[0] if beside else ""), []).append((int(first), int(last or newest)))
     return {row: sorted(spans, key=lambda span: span[1]) for row, spans in out.items()}
 
 
 def write(rows, file):
-    head = ["# Places where SGLang refuses or warns, by a few words of the message: marker|kind|function|file|releases 0.5.N."]
-    lines = {"|".join(row[:4]) + f"|{first}-{last}{row[4]}" for row, spans in rows.items() for first, last in spans}
+    spans = [span for of in rows.values() for span in of]
+    oldest, newest = min(first for first, _ in spans), max(last for _, last in spans)
+    head = [f"# Places where SGLang 0.5.{oldest} to 0.5.{newest} refuses or warns, by a few words of the message: "
+            "marker|kind|function|file|releases 0.5.N."]
+    lines = {"|".join(row[:4]) + f"|{first}-{'' if last == newest else last}{row[4]}" for row, of in rows.items() for first, last in of}
     file.write_text("\n".join(head + sorted(lines)) + "\n", encoding="utf-8")
 
 

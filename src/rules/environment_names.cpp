@@ -50,7 +50,8 @@ Spans spans_of(std::string_view text) {
     const std::string_view span = text.substr(0, text.find(','));
     text.remove_prefix(std::min(span.size() + 1, text.size()));
     const auto dash = span.find('-');
-    spans.emplace_back(number(span.substr(0, dash)), number(span.substr(dash + 1)));
+    const std::string_view last = span.substr(dash + 1);
+    spans.emplace_back(number(span.substr(0, dash)), last.empty() ? supported_releases().back().patch : number(last));
   }
   return spans;
 }

@@ -132,7 +132,7 @@ const std::vector<MessagePlace>& table() {
       place.function = next_part(line, '|');
       place.file = next_part(line, '|');
       place.first = number(next_part(line, '-'));
-      place.last = number(next_part(line, '|'));
+      if (const std::string_view last = next_part(line, '|'); !last.empty()) place.last = number(last);
       place.beside = line;
       out.push_back(place);
     }

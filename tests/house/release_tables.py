@@ -17,13 +17,14 @@ ENVIRON = """class Envs:
 _DEPRECATED_ENVS = {"SGLANG_OLD": "use --new"}
 """
 READS = "envs.SGLANG_NEW; envs.SGLANG_KEPT; envs.SGLANG_OTHER; os.getenv('SGLANG_OLD')\n"
-KNOWN = """SGLANG_GONE 11-23 =bool:False@11-23
-SGLANG_KEPT 11-23 =int:3@11-23
-SGLANG_OLD 12-23
-SGLANG_OTHER 11-23 =int:2@11-23
+KNOWN = """# Environment variables that SGLang 0.5.11 to 0.5.23 mentions
+SGLANG_GONE 11- =bool:False@11-
+SGLANG_KEPT 11- =int:3@11-
+SGLANG_OLD 12-
+SGLANG_OTHER 11- =int:2@11-
 """
-WANTED = ["SGLANG_GONE 11-23 =bool:False@11-23", "SGLANG_KEPT 11-24 =int:3@11-24", "SGLANG_NEW 24-24 =bool:True@24-24",
-          "SGLANG_OLD 12-24 >24 --new", "SGLANG_OTHER 11-24 =int:2@11-23 =int:4@24-24"]
+WANTED = ["SGLANG_GONE 11-23 =bool:False@11-23", "SGLANG_KEPT 11- =int:3@11-", "SGLANG_NEW 24- =bool:True@24-",
+          "SGLANG_OLD 12- >24 --new", "SGLANG_OTHER 11- =int:2@11-23 =int:4@24-"]
 ARGUMENTS = """def check():
     raise ValueError("the page is too wide for this card")
     raise ValueError("no lantern burns under the bridge")
