@@ -2,7 +2,7 @@
 // and conditions that no launch of another table comes near. Lines are
 //
 //   > MODEL DEVICE [NAME=VALUE…] -- ARGUMENTS     a launch, as in tests/data/launch_releases.txt
-//   RELEASES | WHAT | VALUE                       what is said of it in each of those releases ("14-16,20"); a VALUE
+//   RELEASES | WHAT | VALUE                       what is said of it in each of those releases ("14-16,20-"); a VALUE
 //                                                 that ends in … is the beginning of what is said
 //   RELEASES | no WHAT                            what is not
 //
@@ -18,6 +18,7 @@
 
 #include "tests/support/launch_said.h"
 #include "tests/support/paths.h"
+#include "tests/support/release_ranges.h"
 
 namespace preflight {
 namespace {
@@ -34,17 +35,11 @@ bool is_said(const Said& said, const std::string& line) {
   return std::ranges::any_of(said, [&](const auto& s) { return s.starts_with(begin); });
 }
 
-// "14-16,20"
+// "14-16,20-"
 std::vector<Release> releases_in(const std::string& text) {
   std::vector<Release> out;
-  std::istringstream ranges(text);
-  for (std::string range; std::getline(ranges, range, ',');) {
-    const auto dash = range.find('-');
-    const int first = std::stoi(range);
-    const int last = dash == std::string::npos ? first : std::stoi(range.substr(dash + 1));
-    std::ranges::copy_if(supported_releases(), std::back_inserter(out),
-                         [&](Release r) { return first <= r.patch && r.patch <= last; });
-  }
+  std::ranges::copy_if(supported_releases(), std::back_inserter(out),
+                       [&](Release r) { return testing::holds_in(text, r); });
   return out;
 }
 

@@ -2,7 +2,7 @@
 // release condition of the plan, the memory sheet, the view or a reason that moves by one release is seen. Lines are
 //
 //   > MODEL DEVICE [NAME=VALUE…] -- ARGUMENTS     a launch; add one, write the file, read what it says
-//   RELEASES | WHAT | VALUE                       what holds of it in those releases ("12-14,16",
+//   RELEASES | WHAT | VALUE                       what holds of it in those releases ("12-14,16-",
 //                                                 tests/support/release_ranges.h)
 //
 // PREFLIGHT_WRITE_LAUNCH_RELEASES=FILE writes what the program does; read every line that changed before you keep it.

@@ -1,6 +1,6 @@
 // Which steps a release takes, and how often: tests/data/pipeline_releases.txt, lines
 //
-//   STEP RELEASES        in which of them it stands, by how many it does more than once ("15-22", "14,15-19x2")
+//   STEP RELEASES        in which of them it stands, by how many it does more than once ("15-22", "14,15-19x2", "20-")
 //
 // compared with the calls in __post_init__ and run_resolution_pipeline of every release, where it is a call there.
 //

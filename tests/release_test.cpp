@@ -49,8 +49,23 @@ TEST(ReleaseRanges, TellAPostReleaseFromTheReleaseBeforeIt) {
   EXPECT_EQ(of(v0_5(12, 1), v0_5(13)), "12.post1");
   EXPECT_EQ(of(v0_5(14), v0_5(15)), "14");
   EXPECT_EQ(of(v0_5(14), v0_5(14)), "none");
+  const Release newest = supported_releases().back();
+  EXPECT_EQ(of(v0_5(14), kNoEnd), "14-");
+  EXPECT_EQ(of(newest, kNoEnd), testing::range_begin(newest) + "-");
   EXPECT_EQ(testing::release_ranges([](Release r) { return r.patch > 15 ? 0 : r.post + 1; }),
             "11-12.0,12.post1x2,13.0,13.post1x2,14-15.0,15.post1x2");
+}
+
+TEST(ReleaseRanges, AreReadAsTheyAreWritten) {
+  for (const Release since : supported_releases()) {
+    for (const Release until : supported_releases()) {
+      const auto meant = [&](Release r) { return r >= since && r <= until; };
+      const std::string text = testing::release_ranges([&](Release r) { return meant(r) ? 1 : 0; });
+      for (const Release r : supported_releases()) EXPECT_EQ(testing::holds_in(text, r), meant(r)) << text << r.text();
+    }
+  }
+  EXPECT_TRUE(testing::holds_in("11-12.0,14-", v0_5(23)));
+  EXPECT_FALSE(testing::holds_in("11-12.0,14-", v0_5(13)));
 }
 
 }  // namespace

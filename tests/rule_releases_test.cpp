@@ -2,7 +2,7 @@
 // once more so that a release condition that moves is seen from both sides. Lines are
 //
 //   ID FIRST-LAST             the rule's own range; no LAST: it still holds
-//   ID/N RELEASES             those in which example N of fires_on, resolved there, makes the rule tell ("12-14,16",
+//   ID/N RELEASES             those in which example N of fires_on, resolved there, makes the rule tell ("12-14,16-",
 //                             tests/support/release_ranges.h)
 //
 // UPDATE_GOLDEN=1 adds the lines of a rule that has none yet, and changes no other: a condition that moved stays red.

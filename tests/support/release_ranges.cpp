@@ -17,6 +17,7 @@ bool has_later_post(Release release) {
 }
 
 std::string range_text(Release first, Release last) {
+  if (last == supported_releases().back()) return range_begin(first) + "-";
   if (first.patch != last.patch) return fmt::format("{}-{}", range_begin(first), range_end(last));
   return has_later_post(last) ? range_end(last) : range_begin(first);
 }
@@ -68,8 +69,9 @@ bool holds_in(std::string_view ranges, Release release) {
     if (part == "none") continue;
     const auto dash = part.find('-');
     const Release first = release_of(part.substr(0, dash), 0);
-    const Release last = release_of(part.substr(dash + 1), std::numeric_limits<int>::max());
-    if (first <= release && release <= last) return true;
+    const std::string end = dash == std::string::npos ? part : part.substr(dash + 1);
+    const bool before_end = end.empty() || release <= release_of(end, std::numeric_limits<int>::max());
+    if (first <= release && before_end) return true;
   }
   return false;
 }

@@ -16,8 +16,9 @@ namespace preflight::testing {
 std::string range_begin(Release first);
 std::string range_end(Release last);
 
-// The supported releases in which something is there, "12-14,16", with how often where it is more than once:
-// "14,15-19x2"; "none" where there is none.
+// The supported releases in which something is there, "12-14,16-", with how often where it is more than once:
+// "14,15-19x2"; "none" where there is none. What is there in the newest one has no end, so that the next one moves only
+// lines that it changes.
 std::string release_ranges(const std::function<long(Release)>& how_often);
 
 // Whether ranges as release_ranges() writes them, none of them with a count, hold a release.
