@@ -65,9 +65,7 @@ Plan derive_plan(const Launch& launch) {
   }
   plan.sizes = derive_sizes(view, shape);
   const plan::PlanContext context{view, *launch.model, shape};
-#define PREFLIGHT_PLANNER(name) plan::name(context, plan);
-  PREFLIGHT_PLANNERS(PREFLIGHT_PLANNER)
-#undef PREFLIGHT_PLANNER
+  for (const auto planner : plan::kPlanners) planner(context, plan);
   return plan;
 }
 

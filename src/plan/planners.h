@@ -2,6 +2,7 @@
 // reason. derive_plan() calls them in the order of the list below.
 #pragma once
 
+#include <array>
 #include <string_view>
 
 #include "preflight/plan.h"
@@ -18,19 +19,18 @@ struct PlanContext {
 // Why an embedding model or a classifier has no decode kernels.
 inline constexpr std::string_view kNoDecodeStep = "the model generates nothing: its requests end with their prefill";
 
-#define PREFLIGHT_PLANNERS(PLANNER) \
-  PLANNER(plan_mla_decode)          \
-  PLANNER(plan_paged_decode)        \
-  PLANNER(plan_local_attention)     \
-  PLANNER(plan_gated_delta)         \
-  PLANNER(plan_mrope)               \
-  PLANNER(plan_merge)               \
-  PLANNER(plan_indices)             \
-  PLANNER(plan_several_queries)
+void plan_mla_decode(const PlanContext& context, Plan& plan);
+void plan_paged_decode(const PlanContext& context, Plan& plan);
+void plan_local_attention(const PlanContext& context, Plan& plan);
+void plan_gated_delta(const PlanContext& context, Plan& plan);
+void plan_mrope(const PlanContext& context, Plan& plan);
+void plan_merge(const PlanContext& context, Plan& plan);
+void plan_indices(const PlanContext& context, Plan& plan);
+void plan_several_queries(const PlanContext& context, Plan& plan);
 
-#define PREFLIGHT_PLANNER(name) void name(const PlanContext& context, Plan& plan);
-PREFLIGHT_PLANNERS(PREFLIGHT_PLANNER)
-#undef PREFLIGHT_PLANNER
+// In the order of a plan's kernels.
+inline constexpr std::array kPlanners{plan_mla_decode, plan_paged_decode, plan_local_attention, plan_gated_delta,
+                                      plan_mrope,      plan_merge,        plan_indices,         plan_several_queries};
 
 // One paged case of the launch's full-attention layers.
 KernelCase paged_case(const PlanContext& context);
