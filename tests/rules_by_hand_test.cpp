@@ -2227,6 +2227,8 @@ TEST(RulesByHand, HoldForEveryValueOfAKind) {
        "--device xpu",
        {"triton", "torch_native", "flex_attention", "intel_xpu"}},
       {"VA003", false, Field::device, "--device xpu", {"xpu", "cuda", "cpu", "hpu", "npu", "musa", "mps", "tpu"}},
+      {"VA003", false, Field::device, "--device xpu", {"xpu:0", "cuda:12"}},
+      {"VA003", true, Field::device, "--device xpu", {"foo", "foo:0", "xpu:", "xpu:x", "xpu:0x", "xpu0", ":0"}},
       {"VA007", true, Field::device, "--device xpu", {"cuda", "hpu", "npu", "musa", "mps", "tpu"}},
       {"VA007", false, Field::device, "--device xpu", {"xpu", "cpu"}},
       {"VA004", true, Field::attention_backend, "--device xpu", {"dsa", "nsa", "qsa", "dsv4", "compressed"}},

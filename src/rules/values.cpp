@@ -107,10 +107,16 @@ std::optional<Finding> share_out_of_range(const LaunchFacts& f) {
                                         f[Field::mem_fraction_static].repr())};
 }
 
+// "xpu:0" is one, too: a launch whose model is not known keeps it, where resolution would have taken the number off.
 std::optional<Finding> no_such_device(const LaunchFacts& f) {
-  if (!f.given(Field::device) || f.one_of(Field::device, {"xpu", "cuda", "cpu", "hpu", "npu", "musa", "mps", "tpu"})) {
-    return std::nullopt;
-  }
+  constexpr std::array<std::string_view, 8> kKinds = {"xpu", "cuda", "cpu", "hpu", "npu", "musa", "mps", "tpu"};
+  if (!f.given(Field::device)) return std::nullopt;
+  const std::string_view device = f.text(Field::device);
+  const std::size_t colon = device.find(':');
+  const bool is_numbered = colon != std::string_view::npos && colon + 1 < device.size() &&
+                           device.find_first_not_of("0123456789", colon + 1) == std::string_view::npos;
+  const std::string_view kind = is_numbered ? device.substr(0, colon) : device;
+  if (std::ranges::find(kKinds, kind) != kKinds.end()) return std::nullopt;
   return Finding{.message = fmt::format("--device {}: torch has no such device", f.text(Field::device))};
 }
 
