@@ -835,6 +835,8 @@ TEST(CheckPaths, ServersThatRunTogetherShareNoPortAndNoCard) {
       {"f() { " + one + "& }\nf\nf\n", "ND008 ND009 "},
   };
   for (const auto& [text, told] : rows) EXPECT_EQ(rules_of("a.sh", text), told) << text;
+  const auto run = run_tool({"check", dir.file("c.sh", one + "&\n" + same_card + "&\n"), "--no-kernel", "--no-fixes"});
+  EXPECT_THAT(run.out, HasSubstr(" both run on GPU 0 of those that ZE_AFFINITY_MASK=0 leaves and take "));
   const auto services = [](const std::string& more) {
     std::string out = "services:\n";
     for (const char* name : {"a", "b"}) {

@@ -35,13 +35,13 @@ bool want_one_address(const Launch& a, const Launch& b) {
   return !one.empty() && !other.empty() && (one == other || is_any(one) || is_any(other));
 }
 
-// Which cards the process sees; equal for two servers that count them alike.
-std::string seen_cards(const PreparedLaunch& prepared) {
+// What chooses the cards that the process sees and counts from 0: equal for two servers that count them alike.
+std::string masks_of(const PreparedLaunch& prepared) {
   constexpr std::array kMasks = {"ZE_AFFINITY_MASK", "ONEAPI_DEVICE_SELECTOR", "ZE_FLAT_DEVICE_HIERARCHY"};
   std::string out;
   for (const char* mask : kMasks) {
     const auto at = prepared.inputs.env.find(mask);
-    out += "," + (at == prepared.inputs.env.end() ? std::string() : at->second);
+    if (at != prepared.inputs.env.end()) out += fmt::format("{}{}={}", out.empty() ? "" : " ", mask, at->second);
   }
   return out;
 }
@@ -53,7 +53,7 @@ bool is_on_xpu(const Launch& launch) {
 
 // The first GPU that both run on and do not both have room on.
 std::optional<std::int64_t> crowded_card(const PreparedLaunch& a, const PreparedLaunch& b) {
-  if (!is_on_xpu(a.launch) || !is_on_xpu(b.launch) || seen_cards(a) != seen_cards(b)) return std::nullopt;
+  if (!is_on_xpu(a.launch) || !is_on_xpu(b.launch) || masks_of(a) != masks_of(b)) return std::nullopt;
   const auto one = LaunchView(a.launch).static_share();
   const auto other = LaunchView(b.launch).static_share();
   if (!one || !other || *one + *other <= 1) return std::nullopt;
@@ -66,6 +66,14 @@ std::optional<std::int64_t> crowded_card(const PreparedLaunch& a, const Prepared
     if (theirs.contains(card)) return card;
   }
   return std::nullopt;
+}
+
+std::string crowd_told(const Node& a, const PreparedLaunch& first, const Node& b, const PreparedLaunch& second,
+                       std::int64_t card) {
+  const std::string masks = masks_of(first);
+  return fmt::format("{} and {} both run on GPU {}{} and take {:g} and {:g} of its memory", a.name, b.name, card,
+                     masks.empty() ? "" : " of those that " + masks + " leaves",
+                     *LaunchView(first.launch).static_share(), *LaunchView(second.launch).static_share());
 }
 
 }  // namespace
@@ -86,10 +94,8 @@ std::vector<Diagnostic> beside_findings(const std::vector<Node>& nodes, const st
                                                                 nodes[b].name, number(second, Field::port))));
       const auto card = crowded_card(launches[a], launches[b]);
       if (card && crowded.insert(b).second)
-        out.push_back(rules::from_record(
-            *find_rule("ND009"),
-            fmt::format("{} and {} both run on GPU {} and take {:g} and {:g} of its memory", nodes[a].name,
-                        nodes[b].name, *card, *LaunchView(first).static_share(), *LaunchView(second).static_share())));
+        out.push_back(
+            rules::from_record(*find_rule("ND009"), crowd_told(nodes[a], launches[a], nodes[b], launches[b], *card)));
     }
   }
   return out;
