@@ -307,9 +307,10 @@ const Rule kRules[] = {
      .refs = {"MOE-1"},
      .field = Field::moe_runner_backend,
      .summary = "FP8 experts outside the triton runner",
-     .why = "An assertion at the first forward pass. Kernels newer than August 2026 have an FP8 path, yet SGLang does "
-            "not hand them the block shape. Before 0.5.19 the kernel package runs them where SGLANG_USE_SGL_XPU asks "
-            "for it. From 0.5.22 a warning: SGLang's XPU tests launch this form.",
+     .why =
+         "Kernel packages up to August 2026 assert at the first forward pass that there is no FP8; newer ones have a "
+         "path for it, to which SGLang hands no block shape. Before 0.5.19 the package runs experts where "
+         "SGLANG_USE_SGL_XPU asks for it. From 0.5.22 on a warning: SGLang's own XPU tests launch this form.",
      .remedies = {give("--moe-runner-backend", "triton"), unset("SGLANG_USE_SGL_XPU")},
      .source = "sglang/srt/layers/quantization/fp8.py; sgl-kernel-xpu python/sgl_kernel/moe.py",
      .device = "xpu",
