@@ -125,6 +125,16 @@ TEST(CaseFile, WhatALineEndsWithIsNoPartOfIt) {
   EXPECT_EQ(cases->size(), 3U);
 }
 
+// As many as memory holds, in all cases of a file together.
+TEST(CaseFile, HasSoManyRequestsAndNotOneMore) {
+  std::string most;
+  for (int i = 0; i < 16; ++i) most += "mla_decode --cache-seqlens 1x65536\n";
+  EXPECT_TRUE(parse_cases(most, "f"));
+  const auto many = parse_cases(most + "mla_decode --cache-seqlens 1\n", "f");
+  ASSERT_FALSE(many);
+  EXPECT_EQ(many.error().text(), "f:17: the cases up to here name more requests than fit in memory");
+}
+
 TEST(CaseFile, BracesStandForEveryCombination) {
   const auto cases = parse_cases("mla_decode --page {16|32} --cache-seqlens {1,2|3}{| --heads 3}  # grid\n", "f");
   ASSERT_TRUE(cases.has_value()) << cases.error().text();

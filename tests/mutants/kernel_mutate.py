@@ -88,7 +88,7 @@ SAMPLES = "KernelTable.*:SampleBatch.*:SampleRows.*:PagePool.*:Regime.*:*Regimes
 JUDGE = "Judge.*:Verdict.*:Tolerance.*:KernelReport.*"
 PLAN = "Plan.*:*Regimes*"
 TESTED = {"src/verdict/compare.cpp": JUDGE, "src/verdict/tolerance.cpp": JUDGE,
-          "src/kernels/run_cases.cpp": JUDGE + ":Runner.*:Catalogue/PlantedDefect.*D20_mla*",
+          "src/kernels/run_cases.cpp": JUDGE + ":KernelTable.*:Runner.*:Catalogue/PlantedDefect.*D20_mla*",
           "src/kernels/kernel_run.cpp": "Runner.*:DecodeKernels.PassWith*",
           "src/kernels/program.cpp": "Program.*:KernelsCommand.*:Runner.*", "src/kernels/sources.cpp": "KernelSource.*:Runner.*",
           "src/kernels/tensor_parallel.cpp": "TensorParallel.*"}
