@@ -10,13 +10,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
-#include <map>
 #include <string>
 
 #include "src/resolve/core/pipeline.h"
-#include "tests/support/paths.h"
 #include "tests/support/release_ranges.h"
 
 namespace preflight::resolve {
@@ -30,7 +26,7 @@ std::string releases_of(std::string_view step) {
   });
 }
 
-using Lines = std::map<std::string, std::string>;
+using Lines = testing::NamedRanges;
 
 Lines as_the_program_does() {
   Lines lines;
@@ -44,33 +40,11 @@ Lines as_the_program_does() {
   return lines;
 }
 
-Lines written_down(const std::string& path) {
-  Lines lines;
-  std::ifstream file(path);
-  std::string step;
-  std::string releases;
-  while (file >> step >> releases) lines[step] = releases;
-  return lines;
-}
-
-void write(const Lines& lines, const std::string& path) {
-  std::ofstream file(path);
-  for (const auto& [name, releases] : lines) file << name << ' ' << releases << '\n';
-}
-
 TEST(RuleReleases, StepsOfThePipelineAreThoseOfTheRelease) {
   const Lines lines = as_the_program_does();
-  if (const char* path = std::getenv("PREFLIGHT_WRITE_PIPELINE_RELEASES")) write(lines, path);
-  const std::string path = testing::source_directory() + "/tests/data/pipeline_releases.txt";
-  Lines known = written_down(path);
-  if (std::getenv("UPDATE_GOLDEN") != nullptr) {
-    known.insert(lines.begin(), lines.end());
-    write(known, path);
-  }
+  const Lines known = testing::written_ranges("pipeline_releases.txt", lines, "PREFLIGHT_WRITE_PIPELINE_RELEASES");
   for (const auto& [name, releases] : known) EXPECT_EQ(releases_of(name), releases) << name;
   EXPECT_GT(known.size(), 80U);
-  for (const auto& [name, releases] : lines)
-    EXPECT_TRUE(known.contains(name)) << name << " is not written down: UPDATE_GOLDEN=1 does";
 }
 
 }  // namespace

@@ -10,17 +10,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
 #include <iterator>
-#include <map>
 #include <string>
 
 #include <fmt/format.h>
 
 #include "preflight/rule.h"
 #include "tests/support/example_launch.h"
-#include "tests/support/paths.h"
 #include "tests/support/release_ranges.h"
 
 namespace preflight {
@@ -47,7 +43,7 @@ std::string releases_of(const Rule& rule, const RuleExample& example) {
   return testing::release_ranges([&](Release release) { return tells(rule, example, release) ? 1 : 0; });
 }
 
-using Lines = std::map<std::string, std::string>;
+using Lines = testing::NamedRanges;
 
 Lines as_the_program_does() {
   Lines lines;
@@ -61,37 +57,15 @@ Lines as_the_program_does() {
   return lines;
 }
 
-Lines written_down(const std::string& path) {
-  std::ifstream file(path);
-  Lines lines;
-  std::string name;
-  std::string releases;
-  while (file >> name >> releases) EXPECT_TRUE(lines.emplace(name, releases).second) << name << " stands there twice";
-  return lines;
-}
-
-void write(const Lines& lines, const std::string& path) {
-  std::ofstream file(path);
-  for (const auto& [name, releases] : lines) file << name << ' ' << releases << '\n';
-}
-
 TEST(RuleReleases, AreThoseWrittenDown) {
   const Lines lines = as_the_program_does();
-  if (const char* path = std::getenv("PREFLIGHT_WRITE_RULE_RELEASES")) write(lines, path);
-  const std::string path = testing::source_directory() + "/tests/data/rule_releases.txt";
-  Lines known = written_down(path);
-  if (std::getenv("UPDATE_GOLDEN") != nullptr) {
-    known.insert(lines.begin(), lines.end());
-    write(known, path);
-  }
+  const Lines known = testing::written_ranges("rule_releases.txt", lines, "PREFLIGHT_WRITE_RULE_RELEASES");
   for (const auto& [name, releases] : known) {
     const auto found = lines.find(name);
     ASSERT_NE(found, lines.end()) << name << " is no rule or example";
     EXPECT_EQ(found->second, releases) << name;
   }
   EXPECT_GT(known.size(), 200U);
-  for (const auto& [name, releases] : lines)
-    EXPECT_TRUE(known.contains(name)) << name << " is not written down: UPDATE_GOLDEN=1 does";
 }
 
 }  // namespace

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <iterator>
 #include <limits>
 #include <sstream>
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/paths.h"
 
 namespace preflight::testing {
 namespace {
@@ -29,6 +33,20 @@ Release release_of(std::string_view text, int all_posts) {
   Release release = v0_5(std::stoi(number));
   release.post = number.size() == text.size() ? all_posts : std::stoi(post);
   return release;
+}
+
+NamedRanges read_ranges(const std::string& path) {
+  NamedRanges lines;
+  std::ifstream file(path);
+  std::string name;
+  std::string releases;
+  while (file >> name >> releases) EXPECT_TRUE(lines.emplace(name, releases).second) << name << " stands there twice";
+  return lines;
+}
+
+void write_ranges(const NamedRanges& lines, const std::string& path) {
+  std::ofstream file(path);
+  for (const auto& [name, releases] : lines) file << name << ' ' << releases << '\n';
 }
 
 }  // namespace
@@ -97,6 +115,19 @@ std::vector<std::string> of_those_looked_at(const std::vector<std::string>& line
     if (ranges != "none") out.push_back(ranges + line.substr(end));
   }
   return out;
+}
+
+NamedRanges written_ranges(const std::string& file, const NamedRanges& now, const char* write_to) {
+  if (const char* path = std::getenv(write_to)) write_ranges(now, path);
+  const std::string path = source_directory() + "/tests/data/" + file;
+  NamedRanges known = read_ranges(path);
+  if (std::getenv("UPDATE_GOLDEN") != nullptr) {
+    known.insert(now.begin(), now.end());
+    write_ranges(known, path);
+  }
+  for (const auto& [name, releases] : now)
+    EXPECT_TRUE(known.contains(name)) << name << " is not written down: UPDATE_GOLDEN=1 does";
+  return known;
 }
 
 std::vector<Release> releases_of(int patch) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,13 @@ const std::vector<Release>& releases_looked_at();
 
 // Lines "RANGES | WHAT" as they read of those releases alone.
 std::vector<std::string> of_those_looked_at(const std::vector<std::string>& lines);
+
+// Names and their ranges, as the lines "NAME RANGES" of a table of tests/data.
+using NamedRanges = std::map<std::string, std::string>;
+
+// What stands in tests/data/FILE. A name of `now` that does not is a failure, and is added under UPDATE_GOLDEN, which
+// changes no other; a file that the variable `write_to` names gets all of `now`.
+NamedRanges written_ranges(const std::string& file, const NamedRanges& now, const char* write_to);
 
 // The releases of a number, its post-release last: a row that holds in 0.5.12 holds in 0.5.12.post1.
 std::vector<Release> releases_of(int patch);
