@@ -82,8 +82,9 @@ enum class KernelOutcome : std::uint8_t {
 
 std::string_view name_of(Severity severity);
 
-// What the sheet rests on: "weights estimated, card's memory assumed".
+// Whose memory the weights are compared with.
 enum class ComparedWith { kCard, kHost };
+// What the sheet rests on: "weights estimated, card's memory assumed".
 std::string certainty_of_sheet(bool counted_from_files, const MachineFacts* machine,
                                ComparedWith with = ComparedWith::kCard);
 // Why the sheet's numbers leave nothing usable, with how sure it is; "" where they do not.
