@@ -34,7 +34,9 @@ void Follower::option(const std::string& name, const Val& v, std::size_t at, std
   std::replace(flag.begin(), flag.end(), '_', '-');
   const std::size_t size = flag.size();
   spend_text(size);
-  words.push_back({{std::move(flag), std::vector<std::size_t>(size, at), {}}, at, at + name.size()});
+  // One of **kwargs stands nowhere in the call.
+  const std::size_t end = at + (source_.text.substr(at).starts_with(name) ? name.size() : 0);
+  words.push_back({{std::move(flag), std::vector<std::size_t>(size, at), {}}, at, end});
   if (v.is(Kind::kBool)) return;
   if (v.is(Kind::kList) || v.is(Kind::kTuple)) {
     for (const Val& item : v.object->now.items) add_word(item, words, context, false);

@@ -171,6 +171,11 @@ NodePtr ShellParser::list(const std::set<std::string>& until, std::size_t from) 
     node->operators.emplace_back(apart ? "&" : ";");
     if (apart || (peek() == ';' && peek(1) != ';' && peek(1) != '&')) ++at_;
   }
+  // Between `then` and `fi`, say, has to be a command; a comment is none. An arm of `case` may be empty.
+  if (!failed() && node->children.empty() && !until.contains(";;")) {
+    const std::string word = peek() == ')' ? ")" : reserved();
+    fail(fmt::format("a command has to stand in front of {}", word), at_);
+  }
   node->end = at_;
   return node;
 }
