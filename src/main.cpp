@@ -202,10 +202,13 @@ int run(int argc, char** argv) {
   const std::vector<Subcommand> table = subcommands();
   const Subcommand* asked = nullptr;
   CLI::App* asked_app = nullptr;
+  const bool names_one =
+      !own.empty() && std::ranges::any_of(table, [&](const auto& s) { return s.name == own.front(); });
   for (const Subcommand& s : table) {
+    // Making all of them, with their options, would cost more than resolving a launch.
+    if (names_one && own.front() != s.name) continue;
     CLI::App* sub = app.add_subcommand(s.name, s.what);
-    if (own.empty() || own.front() != s.name) continue;
-    // Only this one gets its options: making all of them would cost as much as resolving a launch.
+    if (!names_one) continue;
     add_all_options(s, *sub, verbose);
     const std::string closing = sub->get_footer();
     sub->footer(examples_text(s.examples) + (closing.empty() ? "" : "\n\n" + closing));

@@ -16,37 +16,74 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import embed as embed_files  # noqa: E402
 import ranges  # noqa: E402
 
 # Fields that every launch chooses anew or that parsing alone sets; they have no recorded default.
 VOLATILE = ["model_path", "random_seed", "nccl_port"]
 
 
-def text(s):
-    return json.dumps(s, ensure_ascii=True)
+# argparse's action classes, converters and nargs, as src/fields/flag_table.h calls them.
+ACTIONS = {"StoreAction": "kStore", "StoreTrueAction": "kStoreTrue", "BooleanOptionalAction": "kBooleanOptional",
+           "LoRAPathAction": "kLoraPaths", "DeprecatedAction": "kDeprecated", "RetiredAction": "kRetired",
+           "DeprecatedStoreTrueAction": "kDeprecatedStoreTrue", "DeprecatedStoreConstAction": "kDeprecatedStoreConst",
+           "DeprecatedAliasStoreAction": "kDeprecatedAliasStore"}
+CONVERTERS = {"": "kText", "str": "kText", "int": "kInt", "float": "kFloat", "human_readable_int": "kHumanReadableInt",
+              "loads": "kJson", "json_list_type": "kJsonList", "nullable_str": "kNullableText",
+              "parse_cuda_graph_backend_arg": "kCudaGraphBackend", "parse_cuda_graph_config_arg": "kCudaGraphConfig"}
+ARITIES = {"": "kOne", "0": "kNone", "?": "kOptional", "*": "kAny", "+": "kSome"}
+HELP = ["-h", "--help"]  # argparse adds them itself
 
 
-def raw(value):
-    """A JSON text as a C++ string literal."""
-    return text(json.dumps(value, ensure_ascii=True, separators=(",", ":")))
+def known(word, words, option):
+    return words.get(word) or sys.exit(f"{option}: src/args does not know {word} of argparse yet")
 
 
-def flag_row(number, row):
-    """What one option's entry refers to, and the entry."""
-    names = ", ".join(text(x) for x in row["flags"])
-    lines = [f"constexpr std::string_view kNames_{number}[] = {{{names}}};"]
-    choices = row.get("choices")
-    if choices is not None:
-        lines.append(f"constexpr std::string_view kChoices_{number}[] = {{{', '.join(text(c) for c in choices)}}};")
-    replaced, nargs = row.get("replaced_by"), row.get("nargs")
-    entry = ("    {.names = kNames_%d, .dest = Field::%s, .action = %s, .type = %s, .nargs = %s, "
-             ".constant = %s, .has_choices = %s, .choices = %s, .initial = %s, .required = %s, .replaced_by = %s}," % (
-                 number, row["dest"], text(row["action"]), text(row.get("type") or ""),
-                 text("" if nargs is None else str(nargs)), raw(row.get("const")),
-                 "true" if choices is not None else "false", f"kChoices_{number}" if choices else "{}",
-                 raw(row.get("default")), "true" if row.get("required") else "false",
-                 text(replaced if isinstance(replaced, str) else "")))
-    return lines, entry
+class Texts:
+    """All texts of the tables, one behind the other, and the lists of them; a row names both by their places."""
+
+    def __init__(self):
+        self.places, self.bytes, self.lists, self.entries = {}, bytearray(), {}, []
+
+    def text(self, text):
+        if text not in self.places:
+            self.places[text] = len(self.bytes)
+            self.bytes += text.encode()
+        return "{%d, %d}" % (self.places[text], len(text.encode()))
+
+    def json(self, value):
+        return self.text(json.dumps(value, ensure_ascii=True, separators=(",", ":")))
+
+    def list(self, texts):
+        key = tuple(texts)
+        if key not in self.lists:
+            self.lists[key] = len(self.entries)
+            self.entries += [self.text(t) for t in texts]
+        return "{%d, %d}" % (self.lists[key], len(key))
+
+    def definitions(self):
+        yield f"const char kTableTexts[] =\n    {embed_files.literal(bytes(self.bytes))};"
+        yield "const TableText kTableLists[] = {"
+        yield from (f"    {entry}," for entry in self.entries)
+        yield "};"
+
+
+def flag_row(row, texts):
+    choices, replaced, nargs = row.get("choices"), row.get("replaced_by"), row.get("nargs")
+    name = row["flags"][0]
+    return ("    {.names = %s, .dest = Field::%s, .action = ActionKind::%s, .converter = Converter::%s, .arity = Arity::%s, "
+            ".constant = %s, .has_choices = %s, .choices = %s, .initial = %s, .required = %s, .replaced_by = %s}," % (
+                texts.list(row["flags"]), row["dest"], known(row["action"], ACTIONS, name),
+                known(row.get("type") or "", CONVERTERS, name), known("" if nargs is None else str(nargs), ARITIES, name),
+                texts.json(row.get("const")), "true" if choices is not None else "false", texts.list(choices or []),
+                texts.json(row.get("default")), "true" if row.get("required") else "false",
+                texts.text(replaced if isinstance(replaced, str) else "")))
+
+
+def option_names(table, texts):
+    """Sorted, as look-ups want them: each with its place behind that of -h, --help."""
+    named = [(name, 0) for name in HELP] + [(n, i + 1) for i, row in enumerate(table) for n in row["flags"]]
+    return [f"{{{texts.text(name)}, {place}}}" for name, place in sorted(named)]
 
 
 def history(flags):
@@ -77,45 +114,44 @@ def main():
 
     lines = ["// Generated by configs/sglang/generate_tables.py. Do not edit.",
              '#include "src/fields/flag_table.h"', '#include "src/fields/field_table.h"', "",
-             "namespace preflight {", "namespace {", ""]
+             "namespace preflight {", "namespace args {", "namespace {", ""]
+    texts = Texts()
     rows, entries = {}, []  # an option's text: its number; what is written there
     values = {}  # a default: its number
-    arrays = {}  # numbers: the array's name; a post-release shares those of its release
+    arrays = {}  # what stands in it: the array's name; a post-release shares those of its release
 
-    def array(name, numbers):
-        key = tuple(numbers)
+    def array(name, items, of="std::uint16_t"):
+        key = tuple(items)
         if key not in arrays:
             arrays[key] = name
-            lines.extend([f"constexpr std::uint16_t {name}[] = {{{', '.join(map(str, numbers))}}};", ""])
+            lines.extend([f"constexpr {of} {name}[] = {{{', '.join(map(str, items))}}};", ""])
         return arrays[key]
 
     tables = []
     for r in releases:
         n = r.replace(".", "_")
         has = set(defaults[r]) | set(VOLATILE)
-        told = [f"    {{Field::{f}, {raw(defaults[r].get(f))}}}," for f in fields if f in has]
+        told = [f"    {{Field::{f}, {texts.json(defaults[r].get(f))}}}," for f in fields if f in has]
         own = array(f"kDefaults_{n}", [values.setdefault(t, len(values)) for t in told])
         numbers = []
         for row in flags[r].values():
             if (key := json.dumps(row)) not in rows:
                 rows[key] = len(rows)
-                declared, entry = flag_row(rows[key], row)
-                lines += declared
-                entries.append(entry)
+                entries.append(flag_row(row, texts))
             numbers.append(rows[key])
         options = array(f"kFlags_{n}", numbers)
-        tables.append(f"    {{Release{{{', '.join(map(str, ranges.key(r)))}}}, {own}, {options}}},")
-    lines += ["constexpr args::FlagRow kRows[] = {", *entries, "};", ""]
+        names = array(f"kNames_{n}", option_names(flags[r].values(), texts), "OptionName")
+        tables.append(f"    {{Release{{{', '.join(map(str, ranges.key(r)))}}}, {own}, {options}, {names}}},")
+    lines += ["constexpr FlagRow kRows[] = {", *entries, "};", ""]
     lines += ["constexpr resolve::FieldDefault kValues[] = {", *values, "};", ""]
     lines.append("constexpr resolve::ReleaseTable kReleases[] = {")
-    lines += [*tables, "};", "", "constexpr std::string_view kFieldNames[] = {"]
-    lines += [f"    {text(f)}," for f in fields]
-    lines += ["};", "", "}  // namespace", "",
-              "std::span<const resolve::ReleaseTable> resolve::release_tables() { return kReleases; }",
-              "std::span<const resolve::FieldDefault> resolve::default_rows() { return kValues; }",
-              "std::span<const args::FlagRow> resolve::flag_rows() { return kRows; }",
-              "std::span<const std::string_view> resolve::field_names() { return kFieldNames; }",
-              "", "}  // namespace preflight", ""]
+    named = texts.list(fields), texts.list(HELP)
+    lines += [*tables, "};", "", "}  // namespace", "", "const FlagRow& flag_row(std::uint16_t number) { return kRows[number]; }",
+              f"TableTexts help_names() {{ return {named[1]}; }}", "", "}  // namespace args", "",
+              "std::span<const resolve::ReleaseTable> resolve::release_tables() { return args::kReleases; }",
+              "std::span<const resolve::FieldDefault> resolve::default_rows() { return args::kValues; }",
+              f"TableTexts resolve::field_names() {{ return {named[0]}; }}",
+              "", *texts.definitions(), "", "}  // namespace preflight", ""]
     write(out / "tables.cpp", "\n".join(lines))
 
 

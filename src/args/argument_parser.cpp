@@ -217,10 +217,10 @@ class ArgumentParser {
   }
 
   void deprecated(const Option& option, std::string_view name) {
+    const std::string_view instead = option.row->replaced_by;
     result_.warnings.push_back({"WARNING", "print_deprecated_warning",
-                                option.row->replaced_by.empty()
-                                    ? fmt::format("{} is deprecated", name)
-                                    : fmt::format("{} is deprecated; use {}", name, option.row->replaced_by)});
+                                instead.empty() ? fmt::format("{} is deprecated", name)
+                                                : fmt::format("{} is deprecated; use {}", name, instead)});
   }
 
   bool values_of(const Option& option, std::span<const Given> given, Value& value) {

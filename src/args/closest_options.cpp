@@ -87,7 +87,8 @@ std::vector<std::string> sought_options(Release release, std::string_view word) 
   wanted.insert(0, "--");
   const std::size_t limit = std::max<std::size_t>(1, (wanted.size() - 2) / 4);
   std::vector<std::pair<std::size_t, std::string_view>> near;
-  for (const auto& [name, option] : OptionIndex::of(release).names()) {
+  for (const OptionName& option : OptionIndex::of(release).names()) {
+    const std::string_view name = option.name;
     if (name.size() < 3) continue;  // -h
     const std::size_t distance = edit_distance(wanted, name, limit);
     if (distance <= limit) near.emplace_back(distance, name);

@@ -110,7 +110,7 @@ ConfigKeys make_config_keys(Release release, const OptionIndex& index) {
   const auto keys_of = [&](const Option& option) {
     std::vector<std::string> keys = {std::string(field_name(option.row->dest))};
     if (!by_spelling) return keys;
-    for (const auto name : option.names) {
+    for (const std::string_view name : option.names) {
       if (name.starts_with("--")) keys.push_back(normalized(name.substr(2)));
     }
     return keys;

@@ -12,48 +12,15 @@
 
 namespace preflight::args {
 
-enum class ActionKind : std::uint8_t {
-  kHelp,
-  kStore,
-  kStoreTrue,
-  kBooleanOptional,
-  kLoraPaths,
-  kDeprecated,  // warns, stores nothing
-  kRetired,     // ends the parser
-  kDeprecatedStoreTrue,
-  kDeprecatedStoreConst,
-  kDeprecatedAliasStore,
-};
-
-enum class Converter : std::uint8_t {
-  kText,
-  kInt,
-  kFloat,
-  kHumanReadableInt,
-  kJson,
-  kJsonList,
-  kNullableText,
-  kCudaGraphBackend,
-  kCudaGraphConfig,
-};
-
-// argparse's nargs: None, 0, '?', '*', '+'.
-enum class Arity : std::uint8_t { kOne, kNone, kOptional, kAny, kSome };
-
 struct Option {
-  const FlagRow* row = nullptr;                  // null: -h, --help, which argparse adds itself
-  std::span<const std::string_view> names = {};  // the first one names the option in messages
+  const FlagRow* row = nullptr;  // null: -h, --help, which argparse adds itself
+  TableTexts names = {};         // the first one names the option in messages
   ActionKind action = ActionKind::kStore;
   Converter converter = Converter::kText;
   Arity arity = Arity::kOne;
   bool required = false;
   Field field{};  // the ServerArgs field behind `dest`
   Value constant = {};
-};
-
-struct OptionName {
-  std::string_view name;
-  std::uint16_t option;  // index in options()
 };
 
 class OptionIndex {
@@ -75,7 +42,7 @@ class OptionIndex {
 
  private:
   std::vector<Option> options_;
-  std::vector<OptionName> names_;  // sorted by name
+  std::span<const OptionName> names_;  // sorted by name
   std::vector<std::uint16_t> required_;
 };
 

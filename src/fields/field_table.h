@@ -3,30 +3,29 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 
 #include "preflight/fields.h"
 #include "preflight/release.h"
 #include "src/fields/flag_table.h"
+#include "src/fields/table_text.h"
 
 namespace preflight::resolve {
 
 struct FieldDefault {
   Field field;
-  std::string_view json;
+  TableText json;
 };
 
-// Most rows are alike in many releases, and each pointer of a table is put right at every start of the program: a
-// release has the numbers of its rows.
+// Most rows are alike in many releases: a release has the numbers of its rows.
 struct ReleaseTable {
   Release release;
   std::span<const std::uint16_t> defaults;  // of default_rows()
-  std::span<const std::uint16_t> flags;     // of flag_rows()
+  std::span<const std::uint16_t> flags;     // numbers of args::flag_row()
+  std::span<const args::OptionName> names;  // sorted
 };
 
 std::span<const ReleaseTable> release_tables();
 std::span<const FieldDefault> default_rows();
-std::span<const args::FlagRow> flag_rows();
-std::span<const std::string_view> field_names();
+TableTexts field_names();
 
 }  // namespace preflight::resolve

@@ -28,6 +28,7 @@ struct Defaults {
       const auto& [field, json] = resolve::default_rows()[row];
       const auto f = static_cast<std::size_t>(field);
       exists[f] = true;
+      if (json == "null") continue;
       auto parsed = Value::parse_json(json);
       assert(parsed && "the table holds valid JSON");
       values[f] = std::move(*parsed);
@@ -63,7 +64,7 @@ std::string_view field_name(Field field) { return resolve::field_names()[static_
 
 std::optional<Field> find_field(std::string_view name) {
   const auto names = resolve::field_names();  // sorted by the generator
-  const auto it = std::lower_bound(names.begin(), names.end(), name);
+  const TableText* it = std::lower_bound(names.begin(), names.end(), name);
   if (it == names.end() || *it != name) return std::nullopt;
   return static_cast<Field>(it - names.begin());
 }
@@ -80,7 +81,7 @@ std::span<const Value> field_defaults(Release release) { return defaults_of(rele
 
 std::span<const std::uint16_t> args::flag_table(Release release) { return table_of(release).flags; }
 
-const args::FlagRow& args::flag_row(std::uint16_t number) { return resolve::flag_rows()[number]; }
+std::span<const args::OptionName> args::option_names(Release release) { return table_of(release).names; }
 
 std::string Release::text() const {
   return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch) +

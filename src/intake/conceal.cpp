@@ -393,7 +393,7 @@ void conceal(Launch& launch, Secrets& secrets) {
         }
       };
   each_value([&](Field f, const Value& value, const auto& show) {
-    if (!is_secret(field_name(f)) || !value.is_string() || value.as_string().empty()) return;
+    if (!value.is_string() || value.as_string().empty() || !is_secret(field_name(f))) return;
     secrets.add(value.as_string());
     show(kHidden);
   });

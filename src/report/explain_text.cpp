@@ -192,8 +192,8 @@ FieldOptions options_of(Field field, Release release) {
     if (o.row == nullptr || o.field != field) continue;
     for (const auto n : o.names) out.names.emplace_back(n);
     if (out.values.empty()) out.values = values_of(o, release);
-    if (!o.row->replaced_by.empty())
-      out.instead += fmt::format("{} is deprecated; use {}. ", o.names.front(), o.row->replaced_by);
+    const std::string_view instead = o.row->replaced_by;
+    if (!instead.empty()) out.instead += fmt::format("{} is deprecated; use {}. ", o.names.front(), instead);
   }
   return out;
 }

@@ -6,21 +6,20 @@
 // Tested by tests/messages_test.cpp.
 #pragma once
 
-#include <array>
 #include <span>
 #include <string_view>
 
 namespace preflight::rules {
 
 struct LateMessage {
-  std::string_view words;                  // "": the place alone tells
-  std::string_view kind;                   // the exception; "": any
-  std::string_view function;               // of a frame of the traceback; "": any
-  std::string_view file;                   // of the same frame, with the folders that tell; "": any
-  std::array<std::string_view, 17> rules;  // likeliest first
-  bool bare = false;                       // the exception has no words of its own
-  bool alone = false;                      // beside a traceback its function tells
-  bool whole = false;                      // nothing else is said, numbers around the words apart
+  std::string_view words;     // "": the place alone tells
+  std::string_view kind;      // the exception; "": any
+  std::string_view function;  // of a frame of the traceback; "": any
+  std::string_view file;      // of the same frame, with the folders that tell; "": any
+  std::string_view rules;     // their ids with blanks between, likeliest first
+  bool bare = false;          // the exception has no words of its own
+  bool alone = false;         // beside a traceback its function tells
+  bool whole = false;         // nothing else is said, numbers around the words apart
 };
 
 std::span<const LateMessage> late_messages();

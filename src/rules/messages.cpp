@@ -410,8 +410,10 @@ Places late_places(const PastedMessage& m) {
     if (row.whole && !says_only(m, row.words)) continue;
     if (row.words.empty() && !row.kind.empty() && m.exception.empty()) continue;  // a traceback without its end
     MessagePlace place{.marker = row.words, .kind = row.kind, .function = row.function};
-    for (const std::string_view id : row.rules) {
-      const Rule* rule = id.empty() ? nullptr : find_rule(id);
+    for (std::string_view rest = row.rules; !rest.empty();) {
+      const std::string_view id = rest.substr(0, rest.find(' '));
+      rest.remove_prefix(std::min(id.size() + 1, rest.size()));
+      const Rule* rule = find_rule(id);
       if (place.rule == nullptr)
         place.rule = rule;
       else if (rule != nullptr)

@@ -73,7 +73,8 @@ Diagnostic usage_diagnostic(const UsageError& usage, Release release) {
     const auto close = open == std::string::npos ? open : usage.message.find('"', open + 1);
     if (option != nullptr && option->row != nullptr && close != std::string::npos) {
       const std::string value = usage.message.substr(open + 1, close - open - 1);
-      if (const std::string_view meant = args::closest_choice(value, option->row->choices); !meant.empty()) {
+      const std::vector<std::string_view> choices(option->row->choices.begin(), option->row->choices.end());
+      if (const std::string_view meant = args::closest_choice(value, choices); !meant.empty()) {
         d.remedies = {to_give(flag, {std::string(meant)})};
         d.fix = fmt::format("did you mean {}?", meant);
       } else {  // what was meant nobody knows: without it SGLang chooses, as it does for everybody
