@@ -34,6 +34,16 @@ void ShellParser::give_up(std::string message, std::size_t at) {
   fail(std::move(message), at);
 }
 
+// What a shell does not take, either.
+void ShellParser::refuse(std::string message, std::size_t at) {
+  refused_ = refused_ || !failed();
+  fail(std::move(message), at);
+}
+
+void ShellParser::refuse_here() {
+  refuse(fmt::format("{} is not expected here", at_end() ? "the end" : std::string(1, peek())), at_);
+}
+
 Error ShellParser::error() const {
   const LineColumn at = line_column(pasted_, fault_at());
   return {error_, fmt::format("{}:{}", at.line, at.column)};
@@ -91,6 +101,7 @@ std::string ShellParser::reserved() const {
   if (i > at_) return ends(i) ? std::string(text_.substr(at_, i - at_)) : std::string();
   if ((peek() == '{' || peek() == '}' || peek() == '!') && ends(at_ + 1)) return std::string(1, peek());
   if (peek() == '[' && peek(1) == '[' && ends(at_ + 2)) return "[[";
+  if (peek() == ']' && peek(1) == ']' && ends(at_ + 2)) return "]]";
   return {};
 }
 
@@ -109,10 +120,6 @@ NodePtr ShellParser::next() {
     if (at_end() || failed()) return nullptr;
     if (line_begins_) choices_now_ = choices_at_line_.value_or(true);
     line_begins_ = false;
-    if (peek() == ';' || peek() == '&') {  // of the command before
-      ++at_;
-      continue;
-    }
     auto node = std::make_shared<Node>();
     node->kind = Node::Kind::kList;
     node->begin = at_;
@@ -159,10 +166,6 @@ NodePtr ShellParser::list(const std::set<std::string>& until, std::size_t from) 
     if (peek() == ';' && peek(1) == ';' && until.contains(";;")) break;
     if (peek() == ';' && peek(1) == '&' && until.contains(";;")) break;
     if (const std::string word = reserved(); !word.empty() && until.contains(word)) break;
-    if (peek() == ';') {
-      ++at_;
-      continue;
-    }
     NodePtr one = and_or();
     if (failed()) break;
     skip_blanks();
@@ -174,7 +177,7 @@ NodePtr ShellParser::list(const std::set<std::string>& until, std::size_t from) 
   // Between `then` and `fi`, say, has to be a command; a comment is none. An arm of `case` may be empty.
   if (!failed() && node->children.empty() && !until.contains(";;")) {
     const std::string word = peek() == ')' ? ")" : reserved();
-    fail(fmt::format("a command has to stand in front of {}", word), at_);
+    refuse(fmt::format("a command has to stand in front of {}", word), at_);
   }
   node->end = at_;
   return node;
@@ -193,8 +196,8 @@ NodePtr ShellParser::and_or() {
     node->operators.emplace_back(2, peek());
     at_ += 2;
     skip_lines();
-    if (at_end()) {  // nothing behind it
-      node->operators.pop_back();
+    if (at_end()) {
+      refuse_here();
       break;
     }
     node->children.push_back(pipeline());
@@ -212,6 +215,7 @@ NodePtr ShellParser::pipeline() {
     ++at_;
     skip_blanks();
   }
+  skip_time();
   NodePtr first = command();
   if (failed()) return first;
   skip_blanks();
@@ -223,7 +227,6 @@ NodePtr ShellParser::pipeline() {
     while (!failed() && peek() == '|' && peek(1) != '|') {
       at_ += peek(1) == '&' ? 2 : 1;
       skip_lines();
-      if (at_end()) break;
       node->children.push_back(command());
       skip_blanks();
     }
@@ -240,6 +243,15 @@ NodePtr ShellParser::pipeline() {
     return node;
   }
   return first;
+}
+
+// `time` in front of a compound command is bash's own word, in front of any other a program as good.
+void ShellParser::skip_time() {
+  if (reserved() != "time") return;
+  const std::size_t from = std::exchange(at_, at_ + 4);
+  skip_blanks();
+  constexpr std::array<std::string_view, 8> kCompound = {"{", "[[", "if", "while", "until", "for", "case", "select"};
+  if (peek() != '(' && std::ranges::find(kCompound, reserved()) == kCompound.end()) at_ = from;
 }
 
 // --- commands ---
@@ -262,6 +274,7 @@ NodePtr ShellParser::command() {
     if (node && !failed()) {
       node->begin = from;
       redirections(*node);
+      if (node->kind != Node::Kind::kFunction && node->name != "coproc") end_of_compound();
     }
     if (!node && !failed()) {
       if (auto name = function_name()) {
@@ -275,9 +288,19 @@ NodePtr ShellParser::command() {
   if (!node) node = std::make_shared<Node>();
   node->begin = from;
   node->end = at_;
-  if (at_ == from && !failed())
-    fail(fmt::format("{} is not expected here", at_end() ? "the end" : std::string(1, peek())), at_);
+  if (at_ == from && !failed()) refuse_here();
   return node;
+}
+
+// Behind `}`, `)`, `fi` and their kin stands the end of the command, or a word that ends what is around it.
+void ShellParser::end_of_compound() {
+  if (failed()) return;
+  skip_blanks();
+  if (at_end() || std::string_view("\n;&|)").find(peek()) != std::string_view::npos) return;
+  const std::string word = reserved();
+  constexpr std::array<std::string_view, 8> kClosing = {"then", "do", "done", "fi", "elif", "else", "esac", "}"};
+  if (std::ranges::find(kClosing, word) != kClosing.end()) return;
+  refuse("behind a compound command stands a word; ; or a line's end is missing", at_);
 }
 
 NodePtr ShellParser::compound(const std::string& word) {
@@ -320,8 +343,8 @@ NodePtr ShellParser::compound(const std::string& word) {
     node->children.push_back(command());
     return node;
   }
-  for (const std::string_view stray : {"then", "else", "elif", "fi", "do", "done", "esac", "}"}) {
-    if (word == stray) fail(fmt::format("{} stands here without its beginning", word), at_);
+  for (const std::string_view stray : {"then", "else", "elif", "fi", "do", "done", "esac", "in", "}", "]]"}) {
+    if (word == stray) refuse(fmt::format("{} stands here without its beginning", word), at_);
   }
   return nullptr;
 }
@@ -390,7 +413,7 @@ NodePtr ShellParser::for_command(bool select) {
   skip_lines();
   if (peek() == ';') ++at_;
   const bool braces = !failed() && take_reserved("{");
-  if (!braces && !failed() && !take_reserved("do")) fail("a loop without do", from);
+  if (!braces && !failed() && !take_reserved("do")) refuse("a loop without do", from);
   if (failed()) return node;
   node->children.push_back(list({braces ? "}" : "done"}, from));
   if (!failed()) take_reserved(braces ? "}" : "done");
@@ -404,7 +427,7 @@ NodePtr ShellParser::case_command() {
   at_ += 4;
   skip_blanks();
   node->words.push_back(word());
-  if (!take_reserved("in")) fail("a case without in", from);
+  if (!take_reserved("in")) refuse("a case without in", from);
   while (!failed()) {
     skip_lines();
     if (at_end()) fail("what begins here is not closed: esac is missing", from);
@@ -470,7 +493,11 @@ NodePtr ShellParser::function(std::string name, std::size_t from) {
     fail("a function without a body", from);
     return node;
   }
+  const std::size_t body = at_;
   node->children.push_back(command());
+  const Node::Kind kind = node->children.back()->kind;
+  if ((kind == Node::Kind::kSimple || kind == Node::Kind::kFunction) && !is_for_sh())
+    refuse("the body of a function has to be a compound command, as { …; }", body);
   return node;
 }
 
@@ -541,8 +568,11 @@ NodePtr ShellParser::math_command(std::size_t from) {
 }
 
 NodePtr ShellParser::simple() {
+  constexpr std::array<std::string_view, 3> kTakeLists = {"eval", "let", "alias"};  // as declare and its kin
+
   auto node = std::make_shared<Node>();
   bool declaring = false;
+  const auto written = [&](const Word& one) { return text_.substr(one.begin, one.end - one.begin); };
   while (!failed()) {
     skip_blanks();
     if (at_end() || !count(at_)) break;
@@ -552,6 +582,7 @@ NodePtr ShellParser::simple() {
       break;
     }
     if (node->words.empty() || declaring) {
+      if (opens_subscript()) refuse("the bracket of an element is not closed", at_);
       if (auto assigned = assignment()) {
         if (declaring) {
           node->words.push_back(assigned->whole);
@@ -564,11 +595,14 @@ NodePtr ShellParser::simple() {
       }
     }
     const std::size_t before = at_;
+    takes_lists_ =
+        !node->words.empty() && std::ranges::find(kTakeLists, written(node->words.front())) != kTakeLists.end();
     Word w = word();
+    takes_lists_ = false;
     if (failed()) break;
     if (at_ == before) break;
     if (w.parts.empty()) continue;  // a continuation alone
-    if (node->words.empty()) declaring = declares(text_.substr(w.begin, w.end - w.begin));
+    if (node->words.empty()) declaring = declares(written(w));
     node->words.push_back(std::move(w));
   }
   node->declared.resize(node->words.size());
@@ -604,6 +638,8 @@ bool ShellParser::redirection(Node& node) {
   const std::string_view descriptor = text_.substr(at_, from - at_);
   while (i < text_.size() && (text_[i] == '<' || text_[i] == '>') && i - from < 3) ++i;
   r.op = text_.substr(from, i - from);
+  constexpr std::array<std::string_view, 6> kSigns = {"<", ">", ">>", "<<", "<<<", "<>"};
+  if (std::ranges::find(kSigns, r.op) == kSigns.end()) refuse(fmt::format("{} is not expected here", r.op), from);
   if (descriptor.starts_with('{')) r.variable = descriptor.substr(1, descriptor.size() - 2);
   at_ = i;
   if (r.op == "<<") {
@@ -616,6 +652,7 @@ bool ShellParser::redirection(Node& node) {
   if (peek() == '&' || peek() == '|') ++at_;
   skip_blanks();
   r.target = word();
+  if (r.target.begin == r.target.end) refuse(fmt::format("nothing stands behind {}", r.op), from);
   node.redirections.push_back(std::move(r));
   return true;
 }
@@ -627,15 +664,24 @@ void ShellParser::here_document(Node& node, const std::string& op) {
     ++at_;
   }
   while (shell_blank(peek())) ++at_;
+  const std::size_t from = at_;
   std::string end;
-  for (; !at_end() && !shell_blank(peek()) && std::string_view("\n;&|<>()").find(peek()) == std::string_view::npos;
-       ++at_) {
-    if (peek() == '\'' || peek() == '"' || peek() == '\\') {
+  char quote = '\0';
+  for (; !at_end(); ++at_) {
+    const char c = peek();
+    const bool ends = shell_blank(c) || std::string_view("\n;&|<>()").find(c) != std::string_view::npos;
+    if (quote == '\0' && ends) break;
+    if (c == quote || (quote == '\0' && (c == '\'' || c == '"'))) {
+      quote = quote == '\0' ? c : '\0';
       document.expands = false;
+    } else if (c == '\\' && quote != '\'') {
+      document.expands = false;
+      if (++at_; !at_end()) end += peek();
     } else {
-      end += peek();
+      end += c;
     }
   }
+  if (quote != '\0' || at_ == from) refuse("the word that ends a here-document is not closed, or missing", from);
   Redirection r;
   r.op = op;
   r.here_document = static_cast<int>(here_documents_.size());

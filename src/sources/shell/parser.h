@@ -36,6 +36,8 @@ class ShellParser {
   [[nodiscard]] std::size_t fault_at() const { return std::min(outer(error_at_), pasted_.size()); }
   // Whether it failed because there is more than is followed: a shell would go on.
   [[nodiscard]] bool gave_up() const { return gave_up_; }
+  // Whether a shell refuses the text, too.
+  [[nodiscard]] bool refused() const { return refused_; }
   // Whether what comes next begins a line of commands: a shell reads a whole line before it runs any of it.
   [[nodiscard]] bool line_begins() const { return line_begins_; }
   [[nodiscard]] std::size_t words() const { return nodes_; }
@@ -50,6 +52,8 @@ class ShellParser {
   [[nodiscard]] std::size_t outer(std::size_t offset) const;
   void fail(std::string message, std::size_t at);
   void give_up(std::string message, std::size_t at);
+  void refuse(std::string message, std::size_t at);
+  void refuse_here();
   bool count(std::size_t at);
 
   // parser.cpp
@@ -62,6 +66,7 @@ class ShellParser {
   NodePtr list(const std::set<std::string>& until, std::size_t from);
   NodePtr and_or();
   NodePtr pipeline();
+  void skip_time();
   NodePtr command();
   NodePtr simple();
   NodePtr compound(const std::string& word);
@@ -73,6 +78,7 @@ class ShellParser {
   NodePtr test_command();
   NodePtr math_command(std::size_t from);
   [[nodiscard]] std::optional<std::string> function_name();
+  void end_of_compound();
   void redirections(Node& node);
   [[nodiscard]] std::size_t behind_descriptor_name() const;
   bool redirection(Node& node);
@@ -94,6 +100,7 @@ class ShellParser {
   void double_quotes(Parts& parts);
   void quoted_piece(Parts& parts);
   void dollar(Parts& parts, bool quoted);
+  void demand_commands(std::size_t from, std::size_t end);
   void braces(Parts& parts, bool quoted);
   void backquotes(Parts& parts, bool quoted);
   void parameter(Parts& parts, std::string name, std::size_t from, bool quoted) const;
@@ -101,6 +108,7 @@ class ShellParser {
   [[nodiscard]] std::size_t replacement_at(std::size_t i, std::size_t close) const;
   [[nodiscard]] bool is_for_sh() const;
   bool closes_bracket(std::size_t from);
+  bool opens_subscript();
   [[nodiscard]] std::size_t closing_brace(std::size_t i, bool quoted) const;
   [[nodiscard]] std::string_view placeholder() const;
   std::optional<Assignment> assignment();
@@ -112,7 +120,8 @@ class ShellParser {
   std::size_t nodes_;
   std::optional<std::size_t> last_bracket_;  // ]
   int depth_ = 0;
-  bool in_pattern_ = false;  // @(a|b) is one
+  bool in_pattern_ = false;   // @(a|b) is one
+  bool takes_lists_ = false;  // the command's words may be NAME=(…)
   bool saw_choices_ = false;
   std::optional<bool> choices_at_line_;  // none: they are read wherever they stand
   bool choices_now_ = true;
@@ -126,6 +135,7 @@ class ShellParser {
   std::vector<ShellNote> notes_;
   std::string error_;
   bool gave_up_ = false;
+  bool refused_ = false;
   std::size_t error_at_ = 0;
 };
 

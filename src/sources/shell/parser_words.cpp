@@ -58,6 +58,8 @@ Word ShellParser::word() {
         fail("a parenthesis is not closed", at_);
         break;
       }
+      if (text_[at_ - 1] == '=' && !in_pattern_ && !takes_lists_)
+        refuse("a list can be given to a variable alone", at_);
       out.parts.push_back({.kind = Part::Kind::kUnclear,
                            .begin = at_,
                            .end = end,
@@ -244,9 +246,27 @@ void ShellParser::parameter(Parts& parts, std::string name, std::size_t from, bo
       {.kind = Part::Kind::kParameter, .quoted = quoted, .begin = from, .end = at_, .name = std::move(name)});
 }
 
+// NAME[ of an assignment, whose bracket nothing closes: a shell reads on for it.
+bool ShellParser::opens_subscript() {
+  if (!shell_name_start(peek())) return false;
+  std::size_t i = at_;
+  while (i < text_.size() && shell_name_char(text_[i])) ++i;
+  return i < text_.size() && text_[i] == '[' && !closes_bracket(i);
+}
+
 bool ShellParser::closes_bracket(std::size_t from) {
   if (!last_bracket_) last_bracket_ = text_.rfind(']');
   return *last_bracket_ != std::string_view::npos && *last_bracket_ > from;
+}
+
+// Shells read what stands in $(…) with the command around it, and refuse both.
+void ShellParser::demand_commands(std::size_t from, std::size_t end) {
+  if (failed() || depth_ >= limits::kShellDepth) return;
+  ShellText inside{std::string(text_.substr(from, end - from)), {}, {}};
+  ShellParser parser(inside, pasted_, nodes_);
+  parser.depth_ = depth_ + 1;
+  parser.all();
+  if (parser.refused()) refuse(parser.error_, from + parser.error_at_);
 }
 
 void ShellParser::dollar(Parts& parts, bool quoted) {
@@ -256,6 +276,7 @@ void ShellParser::dollar(Parts& parts, bool quoted) {
     const std::size_t end = behind_parenthesis(text_, at_ + 1);
     if (end == std::string_view::npos) return fail("the parenthesis of $(…) is not closed", from);
     const bool math = peek(2) == '(' && text_[end - 2] == ')';
+    if (!math) demand_commands(from + 2, end - 1);
     at_ = end;
     parts.push_back({.kind = math ? Part::Kind::kArithmetic : Part::Kind::kSubstitution,
                      .quoted = quoted,
