@@ -669,6 +669,8 @@ Val Follower::instance_attribute(const Val& base, const std::string& name, const
     const bool may_differ = !member->is(Val::Kind::kFunction) && (open || !object->now.open.empty());
     const bool above = object->name == "super" && !object->bound.empty();  // of the object that asks
     const Val& self = above ? object->bound[0] : base;
+    // super() asks with the method's first argument, which need be no object of the class.
+    if (self.object == nullptr) return lost_attribute(fmt::format("what {} is asked of is not known", name), name, e);
     if (!may_differ) return bound_member(*member, self, self.is(Val::Kind::kClass) ? self.object : self.object->of, e);
     const std::string why = fmt::format("{} may be set by what is not known here", name);
     return lost_attribute(object->now.open.empty() ? why : object->now.open, name, e);

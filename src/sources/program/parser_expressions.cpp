@@ -295,7 +295,13 @@ const Expr* Parser::call(const Expr* base) {
     if (one.stars == 0 && is("=", 1) && tokens_[at_].kind == Kind::kName) {
       one.name = take_name();
       ++at_;
+      const bool again = std::ranges::any_of(out.arguments, [&](const Argument& a) { return a.name == one.name; });
+      if (again || is_keyword(one.name)) throw Fault{};
     }
+    // Behind f(a=1, **b) nothing stands that has no name.
+    const bool named = one.stars != 0 || !one.name.empty();
+    if (!named && std::ranges::any_of(out.arguments, [](const Argument& a) { return a.stars == 2 || !a.name.empty(); }))
+      throw Fault{};
     const std::size_t from = begin();
     one.value = expression();
     if (is("for") || (is("async") && is("for", 1))) {
