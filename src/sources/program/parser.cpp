@@ -60,7 +60,13 @@ void Parser::need(std::string_view sign) {
 }
 
 std::string Parser::take_name() {
+  // The words that no name can be; None, True and False are read as names, too.
+  constexpr auto kKeywords = std::to_array<std::string_view>(
+      {"if",    "else", "for",   "in",       "is",     "and",      "or",    "not",    "as",      "import", "from",
+       "while", "def",  "class", "try",      "with",   "elif",     "del",   "except", "finally", "lambda", "return",
+       "yield", "pass", "break", "continue", "global", "nonlocal", "raise", "assert", "await",   "async"});
   if (at_ >= tokens_.size() || tokens_[at_].kind != Kind::kName) throw Fault{};
+  if (std::ranges::find(kKeywords, word()) != kKeywords.end()) throw Fault{};
   std::string out(word());
   ++at_;
   return out;
@@ -252,6 +258,7 @@ std::string Parser::dotted() {
 void Parser::import_statement(Stmt& out) {
   do {
     out.names.push_back(dotted());
+    if (out.names.back().empty()) throw Fault{};
     out.names.push_back(take("as") ? take_name() : std::string());
   } while (take(","));
 }
@@ -260,6 +267,7 @@ void Parser::from_statement(Stmt& out) {
   out.kind = Stmt::Kind::kImportFrom;
   ++at_;
   out.name = dotted();
+  if (out.name.empty()) throw Fault{};
   need("import");
   if (take("*")) {
     out.names = {"*", ""};

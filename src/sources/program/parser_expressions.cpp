@@ -9,14 +9,6 @@ namespace {
 
 using ExprKind = Expr::Kind;
 
-constexpr std::array<std::string_view, 20> kKeywords = {"if",  "else", "for",    "in",   "is",     "and",    "or",
-                                                        "not", "as",   "import", "from", "while",  "def",    "class",
-                                                        "try", "with", "elif",   "del",  "except", "finally"};
-
-bool is_keyword(std::string_view word) {
-  return std::find(kKeywords.begin(), kKeywords.end(), word) != kKeywords.end();
-}
-
 }  // namespace
 
 const Expr* Parser::whole_expression() {
@@ -296,7 +288,7 @@ const Expr* Parser::call(const Expr* base) {
       one.name = take_name();
       ++at_;
       const bool again = std::ranges::any_of(out.arguments, [&](const Argument& a) { return a.name == one.name; });
-      if (again || is_keyword(one.name)) throw Fault{};
+      if (again) throw Fault{};
     }
     // Behind f(a=1, **b) nothing stands that has no name.
     const bool named = one.stars != 0 || !one.name.empty();
@@ -353,7 +345,6 @@ const Expr* Parser::atom() {
     at_ += 3;
     return done(out);
   }
-  if (token.kind != Kind::kName || is_keyword(word())) throw Fault{};
   const bool constant = is("None") || is("True") || is("False");
   Expr& out = make(constant ? ExprKind::kConstant : ExprKind::kName, begin());
   out.name = take_name();
