@@ -361,7 +361,10 @@ ShellText MakeValues::expanded(const ShellText& text) {
     }
     const bool bracketed = next == '(' || next == '{';
     const std::size_t end = bracketed ? reference_end(text.text, dollar + 1) : dollar + 2;
-    append(out, reference(slice(text, bracketed ? dollar + 2 : dollar + 1, end), at));
+    if (bracketed && end >= text.text.size())
+      append(out, unknown_text("a reference that nothing closes, at which make ends,", at));
+    else
+      append(out, reference(slice(text, bracketed ? dollar + 2 : dollar + 1, end), at));
     i = bracketed ? std::min(end + 1, text.text.size()) : end;
   }
   return out;

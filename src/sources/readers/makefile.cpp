@@ -200,6 +200,9 @@ class Makefile {
 
   Result<bool> run() {
     read(without_carriage_returns(piece(source_.text, 0, source_.text.size())));
+    if (!conditions_.empty() && conditions_.back().at < source_.text.size())
+      stop("a condition begins here, and no endif ends it", conditions_.back().at);
+    if (define_) stop("a define begins here, and no endef ends it", place_of(define_->name));
     if (error_) return tl::make_unexpected(*error_);
     index();
     for (const auto& [target, stem] : goals()) {
@@ -222,10 +225,17 @@ class Makefile {
         defined_line(line);
       } else if (!line.text.empty() && line.text.front() == prefix_ && current_ != kNone) {
         if (active()) rules_[current_].recipe.push_back({tail(line, 1), conditional(), place_of(line)});
-      } else {
+      } else if (line.text.empty() || line.text.front() != prefix_ || !is_special_) {
         directive_line(without_leading_blanks(directive(line)));
       }
     }
+  }
+
+  // Make reads the whole file before it runs any of it, and ends here.
+  void stop(std::string_view why, std::size_t at) {
+    if (error_) return;
+    const LineColumn place = finder_.place(at);
+    error_ = Error{std::string(why), fmt::format("{}:{}", place.line, place.column)};
   }
 
   // Behind the newline that ends it, one behind a backslash not counted.
@@ -290,10 +300,12 @@ class Makefile {
   bool condition(ShellText line) {
     const std::size_t at = place_of(line);
     if (takes_word(line, "endif")) {
+      if (conditions_.empty()) stop("an endif that ends no condition", at);
       if (!conditions_.empty()) conditions_.pop_back();
       return true;
     }
     if (takes_word(line, "else")) {
+      if (conditions_.empty()) stop("an else of no condition", at);
       if (conditions_.empty()) return true;
       Condition last = conditions_.back();
       conditions_.pop_back();
@@ -349,6 +361,11 @@ class Makefile {
     add_defaults(decided_, taken_default(name, std::nullopt, at));
   }
 
+  Met no_condition(const ShellText& line) {
+    stop("a condition of make compares two texts: (A,B) or \"A\" \"B\"", place_of(line));
+    return Met::kUnknown;
+  }
+
   // (A,B), "A" "B" or 'A' 'B'.
   Met same(const ShellText& line, bool equal) {
     const std::string& text = line.text;
@@ -362,17 +379,17 @@ class Makefile {
         if (text[comma] == '(' || text[comma] == '{') ++open;
         if (text[comma] == ')' || text[comma] == '}') --open;
       }
-      if (comma >= end) return Met::kUnknown;
+      if (comma >= end || end >= text.size()) return no_condition(line);
       first = slice(line, 1, comma);
       second = without_leading_blanks(slice(line, comma + 1, end));
       while (!first.text.empty() && first.text.back() == ' ') first = slice(first, 0, first.text.size() - 1);
     } else {
       const auto begin = text.find_first_not_of(" \t");
-      if (begin == text.npos) return Met::kUnknown;
+      if (begin == text.npos || (text[begin] != '"' && text[begin] != '\'')) return no_condition(line);
       const auto end = text.find(text[begin], begin + 1);
       const auto next = end == text.npos ? end : text.find_first_of("\"'", end + 1);
       const auto last = next == text.npos ? next : text.find(text[next], next + 1);
-      if (last == text.npos) return Met::kUnknown;
+      if (last == text.npos) return no_condition(line);
       first = slice(line, begin + 1, end);
       second = slice(line, next + 1, last);
     }
@@ -413,6 +430,7 @@ class Makefile {
   void assign(const Assignment& found, std::size_t at) {
     const ShellText name = values_.expand(found.name);
     if (!name.unknowns.empty()) return values_.doubt("a variable whose name is not known may be this one");
+    if (name.text.empty() && !conditional()) return stop("a variable without a name", at);
     if (found.exported) exported_.insert(name.text);
     if (name.text == ".RECIPEPREFIX") {
       const ShellText prefix = values_.expand(found.value);
@@ -460,8 +478,13 @@ class Makefile {
     const std::string& text = line.text;
     const std::size_t colon = find_outside(text, 0, [&](std::size_t i) { return text[i] == ':'; });
     current_ = kNone;
+    is_special_ = false;
     if (colon >= text.size()) {
-      (void)values_.expand(line);  // $(eval …), $(info …)
+      (void)values_.expand(line);  // $(eval …), $(info …), a rule in a variable
+      const bool written =
+          find_outside(text, 0, [&](std::size_t i) { return text[i] != ' ' && text[i] != '\t'; }) < text.size();
+      if (written && !conditional() && !is_directive(line))
+        stop("this is no rule, no variable and no condition; lines of a recipe begin with a tab", place_of(line));
       return;
     }
     const bool twice = text.substr(colon).starts_with("::");
@@ -474,7 +497,10 @@ class Makefile {
       for (const std::string& name : names) target_variables_.push_back({name, *found, conditional()});
       return;
     }
-    if (special(names)) return;
+    if (special(names)) {
+      is_special_ = true;
+      return;
+    }
     Rule made{.targets = std::move(names),
               .at = place_of(line),
               .twice = twice,
@@ -485,7 +511,9 @@ class Makefile {
     std::string wanted = values_.expand(slice(rest, 0, semicolon)).text;
     if (const auto second = wanted.find(':'); second != std::string::npos) {
       const auto pattern = make_words(wanted.substr(0, second));
-      if (pattern.size() == 1) made.target_pattern = pattern.front();
+      const bool is_one = pattern.size() == 1 && pattern.front().find('%') != std::string::npos;
+      if (!is_one && !conditional()) stop("between two colons stands one pattern with a %", place_of(line));
+      if (is_one) made.target_pattern = pattern.front();
       wanted = wanted.substr(second + 1);
     }
     const std::string before = wanted.substr(0, wanted.find('|'));
@@ -496,6 +524,11 @@ class Makefile {
       phony_.insert(made.prerequisites.begin(), made.prerequisites.end());
     current_ = rules_.size();
     rules_.push_back(std::move(made));
+  }
+
+  // One that is not followed.
+  static bool is_directive(ShellText line) {
+    return takes_word(line, "vpath") || takes_word(line, "load") || takes_word(line, "-load");
   }
 
   bool special(const std::vector<std::string>& names) {
@@ -1051,6 +1084,7 @@ class Makefile {
   std::string ends_ = {};       // what may end make before it runs anything
   std::size_t included_ = 0;
   std::optional<Error> error_;
+  bool is_special_ = false;  // the lines of a recipe that follow are of .ONESHELL or its like
   std::optional<Assignment> define_;
   int defines_ = 0;
   std::vector<Rule> rules_;
