@@ -2410,8 +2410,8 @@ const std::map<std::string_view, std::string_view> kElsewhere = {
     {"VL002", "VllmWords"},     {"RQ001", "Requirements"}, {"SP009", "DraftMemory"}, {"SP011", "DraftMatch"},
     {"SP014", "DraftMatch"},    {"SP016", "DraftMatch"},   {"SP012", "DraftMatch"},  {"PL012", "Certainty"},
     {"PL020", "DraftMemory"},   {"PL021", "DraftMemory"},  {"MD009", "FolderFiles"}, {"MD010", "FolderFiles"},
-    {"MD011", "FolderFiles"},   {"SH007", "Launches"},     {"SH009", "Launches"},    {"ND008", "CheckPaths"},
-    {"ND009", "CheckPaths"},
+    {"MD011", "FolderFiles"},   {"SH007", "Launches"},     {"SH009", "Launches"},    {"SH010", "Sources"},
+    {"ND008", "CheckPaths"},    {"ND009", "CheckPaths"},
 };
 
 TEST(RulesByHand, NoRuleGoesUnexercised) {

@@ -195,6 +195,15 @@ const Rule kRules[] = {
      .fix = "Give the file that holds them as well: xpu-preflight check FILE FILE.",
      .source = kOwn,
      .need = RuleNeed::kNothing},
+    {.id = "SH010",
+     .severity = Severity::kWarning,
+     .summary = "a test of the script cannot be read, and fails",
+     .why = "[ is a command, and ] its last word: written onto the word beside it the shell says so on standard error "
+            "and goes "
+            "on as if the test were false.",
+     .fix = "Blanks around [ and ]: [ -z \"$MODEL\" ].",
+     .source = "POSIX: test; bash's manual: Bourne Shell Builtins",
+     .need = RuleNeed::kNothing},
     {.id = "VL001",
      .severity = Severity::kWarning,
      .summary = "the command starts vLLM, not SGLang",

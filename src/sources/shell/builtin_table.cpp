@@ -37,7 +37,11 @@ std::optional<Status> ShellEvaluator::builtin(const Called& called) {
       {"shopt", &Self::call_shopt},      {"alias", &Self::call_alias},     {"trap", &Self::call_trap},
       {"printf", &Self::call_printf},    {"let", &Self::call_let},         {"kill", &Self::call_kill},
   };
-  const auto handler = kHandlers.find(called.command.words.front().text);
+  const ShellWord& program = called.command.words.front();
+  if (program.text.starts_with("[") && program.text.size() > 1 && program.unknowns.empty())
+    return failed_test(fmt::format("{} is one word: a blank has to stand behind [, so this test fails", program.text),
+                       program.begin);
+  const auto handler = kHandlers.find(program.text);
   return handler == kHandlers.end() ? std::nullopt : (this->*handler->second)(called);
 }
 
@@ -47,8 +51,17 @@ std::optional<Status> ShellEvaluator::call_false(const Called&) { return Status:
 std::optional<Status> ShellEvaluator::call_test(const Called& called) {
   const std::vector<ShellWord>& words = called.command.words;
   std::vector<ShellWord> inside(words.begin() + 1, words.end());
-  if (words.front().text == "[" && !inside.empty()) inside.pop_back();
+  if (words.front().text != "[") return test(inside);
+  if (inside.empty() || (inside.back().text != "]" && inside.back().unknowns.empty()))
+    return failed_test("] does not end this test as a word of its own, so it fails", words.front().begin);
+  inside.pop_back();
   return test(inside);
+}
+
+// One that the shell cannot read: false, with a complaint that nobody sees.
+Status ShellEvaluator::failed_test(std::string why, std::size_t at) {
+  note("SH010", std::move(why), at);
+  return Status::kFalse;
 }
 
 std::optional<Status> ShellEvaluator::call_declare(const Called& called) {

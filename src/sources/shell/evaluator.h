@@ -295,6 +295,7 @@ class ShellEvaluator {
   std::optional<Status> builtin(const Called& called);
   std::optional<Status> call_true(const Called& called);
   std::optional<Status> call_false(const Called& called);
+  Status failed_test(std::string why, std::size_t at);
   std::optional<Status> call_test(const Called& called);
   std::optional<Status> call_declare(const Called& called);
   std::optional<Status> call_unset(const Called& called);
