@@ -248,12 +248,20 @@ class Makefile {
     return text.size();
   }
 
+  // True of an assignment with nothing in front of its sign.
+  bool names_nothing(const ShellText& line) {
+    const bool nothing = !conditional() && !line.text.empty() && !operator_at(line.text, 0).empty();
+    if (nothing) stop("a variable without a name", place_of(line));
+    return nothing;
+  }
+
   void directive_line(const ShellText& line) {
     if (line.text.find_first_not_of(" \t") == std::string::npos) return;
     ShellText rest = line;
     if (condition(rest)) return;
     if (!active()) return;
     if (takes_word(rest, "define")) return begin_define(rest);
+    if (names_nothing(line)) return;
     if (const auto found = assignment_of(line)) {
       current_ = kNone;
       return assign(*found, place_of(line));
@@ -493,6 +501,7 @@ class Makefile {
     // A name that nobody knows: its recipe is read, $@ in it is not known.
     std::vector<std::string> names =
         targets.unknowns.empty() ? make_words(targets.text) : std::vector<std::string>{text.substr(0, colon)};
+    if (names_nothing(rest)) return;
     if (const auto found = assignment_of(rest)) {
       for (const std::string& name : names) target_variables_.push_back({name, *found, conditional()});
       return;
