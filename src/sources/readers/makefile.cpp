@@ -482,19 +482,38 @@ class Makefile {
 
   // ---- rules
 
+  void take_prerequisites(std::string wanted, std::size_t at, Rule& made) {
+    if (const auto second = wanted.find(':'); second != std::string::npos) {
+      const auto pattern = make_words(wanted.substr(0, second));
+      const bool is_one = pattern.size() == 1 && pattern.front().find('%') != std::string::npos;
+      if (!is_one && !conditional()) stop("between two colons stands one pattern with a %", at);
+      if (is_one) made.target_pattern = pattern.front();
+      wanted = wanted.substr(second + 1);
+    }
+    const std::string before = wanted.substr(0, wanted.find('|'));
+    made.newer = make_words(before).size();
+    std::ranges::replace(wanted, '|', ' ');
+    made.prerequisites = make_words(wanted);
+  }
+
+  // A line that is nothing but what it expands to.
+  void expanded_line(const ShellText& line) {
+    const std::string& text = line.text;
+    const ShellText made = values_.expand(line);  // nothing of $(eval …) and $(info …); a rule in a variable
+    const bool says = made.unknowns.empty() && made.text.find_first_not_of(" \t\n") != std::string::npos &&
+                      made.text.find_first_of(":=") == std::string::npos;
+    const auto is_text = [&](std::size_t i) { return text[i] != ' ' && text[i] != '\t'; };
+    const bool written = says || find_outside(text, 0, is_text) < text.size();
+    if (written && !conditional() && !is_directive(line))
+      stop("this is no rule, no variable and no condition; lines of a recipe begin with a tab", place_of(line));
+  }
+
   void rule(const ShellText& line) {
     const std::string& text = line.text;
     const std::size_t colon = find_outside(text, 0, [&](std::size_t i) { return text[i] == ':'; });
     current_ = kNone;
     is_special_ = false;
-    if (colon >= text.size()) {
-      (void)values_.expand(line);  // $(eval …), $(info …), a rule in a variable
-      const bool written =
-          find_outside(text, 0, [&](std::size_t i) { return text[i] != ' ' && text[i] != '\t'; }) < text.size();
-      if (written && !conditional() && !is_directive(line))
-        stop("this is no rule, no variable and no condition; lines of a recipe begin with a tab", place_of(line));
-      return;
-    }
+    if (colon >= text.size()) return expanded_line(line);
     const bool twice = text.substr(colon).starts_with("::");
     ShellText rest = without_leading_blanks(tail(line, colon + (twice ? 2 : 1)));
     const ShellText targets = values_.expand(slice(line, 0, colon));
@@ -517,18 +536,7 @@ class Makefile {
               .conditional = conditional()};
     const std::size_t semicolon = find_outside(rest.text, 0, [&](std::size_t i) { return rest.text[i] == ';'; });
     if (semicolon < rest.text.size()) made.recipe.push_back({tail(rest, semicolon + 1), conditional(), place_of(line)});
-    std::string wanted = values_.expand(slice(rest, 0, semicolon)).text;
-    if (const auto second = wanted.find(':'); second != std::string::npos) {
-      const auto pattern = make_words(wanted.substr(0, second));
-      const bool is_one = pattern.size() == 1 && pattern.front().find('%') != std::string::npos;
-      if (!is_one && !conditional()) stop("between two colons stands one pattern with a %", place_of(line));
-      if (is_one) made.target_pattern = pattern.front();
-      wanted = wanted.substr(second + 1);
-    }
-    const std::string before = wanted.substr(0, wanted.find('|'));
-    made.newer = make_words(before).size();
-    std::ranges::replace(wanted, '|', ' ');
-    made.prerequisites = make_words(wanted);
+    take_prerequisites(values_.expand(slice(rest, 0, semicolon)).text, place_of(line), made);
     if (made.targets == std::vector<std::string>{".PHONY"})
       phony_.insert(made.prerequisites.begin(), made.prerequisites.end());
     current_ = rules_.size();
