@@ -46,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto* args = std::get_if<ServerArgs>(&outcome)) {
     if (args->raw.empty()) __builtin_trap();
   }
-  args::closest_options(release, argv.front());
+  if (!argv.empty()) args::closest_options(release, argv.front());
   if (is_yaml) std::remove(path.c_str());
   return 0;
 }
