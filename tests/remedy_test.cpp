@@ -355,6 +355,35 @@ TEST(RemediesNearby, NameTheBackendThatAModelNeeds) {
 }
 
 // A share of the memory that follows from the ranks need not be given.
+// A width at which an expert divides leaves each rank more of weights that do not fit as it is.
+TEST(RemediesTold, MakeNoOtherFindingWorse) {
+  const auto run =
+      run_tool({"check", "--no-kernel", "--device-profile", "b580", "--device-count", "8", "--", "--model-path",
+                "Qwen/Qwen3-30B-A3B-FP8", "--tp-size", "8", "--mem-fraction-static", "0.3"});
+  EXPECT_THAT(run.out, ::testing::HasSubstr("[PL002]"));
+  EXPECT_THAT(run.out, ::testing::ContainsRegex("QN001(.|\n)*fix: --ep-size"));
+  EXPECT_THAT(run.out, ::testing::Not(::testing::HasSubstr("--tp-size 4, 2"))) << run.out;
+}
+
+// What acts on experts is no way out of anything for a model without them.
+TEST(RemediesTold, NameNoOptionThatDoesNothingForTheModel) {
+  const auto told = [](const char* model) {
+    return run_tool({"check", "--no-kernel", "--env", "SGLANG_USE_SGL_XPU=1", "--", "--model-path", model}).out;
+  };
+  EXPECT_THAT(told("Qwen/Qwen3-30B-A3B"), ::testing::HasSubstr("--moe-runner-backend"));
+  const std::string dense = told("Qwen/Qwen3-0.6B");
+  EXPECT_THAT(dense, ::testing::HasSubstr("SGLANG_USE_SGL_XPU is gone since SGLang 0.5.19"));
+  EXPECT_THAT(dense, ::testing::Not(::testing::HasSubstr("--moe-")));
+}
+
+// "No errors" is not "nothing is wrong": what was told before and is left is named.
+TEST(RemediesTold, OfALaunchNameTheWarningsThatStay) {
+  const auto run = run_tool(
+      {"check", "--no-kernel", "--env", "SGLANG_LOG_CG=1", "--", "--model-path", "Qwen/Qwen3-0.6B", "--tp-size", "3"});
+  EXPECT_THAT(run.out, ::testing::HasSubstr("warning[EN001]"));
+  EXPECT_THAT(run.out, ::testing::HasSubstr("resolved and checked again: no errors; EN001 stays"));
+}
+
 TEST(RemediesTold, GiveUpTheLeast) {
   const std::string fix = fix_told("PL002", {"--device-profile", "a770"}, {"--model-path", "Qwen/Qwen3-8B"});
   EXPECT_TRUE(fix.starts_with("--tp-size 2, ")) << fix;

@@ -34,6 +34,8 @@ struct Diagnostic {
   std::vector<Remedy> remedies = {};
   // Whether the weights that it names were counted from the checkpoint's files; nullopt: as the memory sheet's were.
   std::optional<bool> counted = {};
+  // Of what is past a limit, how far, as a part of the limit: a remedy of another finding may take it further.
+  std::optional<double> excess = {};
   std::vector<Field> concerns = {};  // fields whose values led to it, the nearest first; of a refusal only
 };
 

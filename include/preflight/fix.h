@@ -43,6 +43,7 @@ struct CheckedFix {
   // Rules that warn of the corrected launch, or tell of a value that SGLang changes in it, and did not of the given
   // one.
   std::vector<std::string> leaves = {};
+  std::vector<std::string> stays = {};  // rules that warn of both
 };
 
 struct FixSearch {

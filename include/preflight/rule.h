@@ -46,6 +46,7 @@ struct Finding {
   std::vector<Remedy> remedies = {};           // with the launch's values
   std::vector<std::string_view> extra_refs{};  // beside the rule's own
   std::optional<bool> counted = {};            // as in Diagnostic
+  std::optional<double> excess = {};           // as in Diagnostic
 };
 
 using RuleCheck = std::optional<Finding> (*)(const rules::LaunchFacts&);

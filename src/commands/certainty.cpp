@@ -61,6 +61,9 @@ Diagnostic serves_nothing(const Launch& launch, const MemorySummary& memory, con
   const bool sure = memory.counted() && !is_assumed(machine) && !by_limit;
   Diagnostic d = rules::from_record(*rule, doubt_of(launch, memory, machine), field_of_doubt(launch, by_limit), launch);
   if (sure) d.severity = Severity::kError;
+  const double missing = std::max(0.0, -memory.cache_and_states()) / std::max(memory.device, 1.0);
+  d.excess =
+      missing + 1 - static_cast<double>(memory.tokens) / static_cast<double>(std::max<std::int64_t>(1, memory.wanted));
   d.remedies = by_limit ? std::vector{rules::to_give("--max-total-tokens", {std::to_string(memory.wanted)}),
                                       rules::to_drop("--max-total-tokens")}
                         : rules::remedies_of(*rule);

@@ -43,6 +43,15 @@ const Diagnostic* left_of(const Diagnostic& d, const std::vector<Diagnostic>& li
 
 bool is_in(const Diagnostic& d, const std::vector<Diagnostic>& list) { return left_of(d, list) != nullptr; }
 
+bool is_worse(const Diagnostic& now, const std::vector<Diagnostic>& before) {
+  const Diagnostic* then = left_of(now, before);
+  if (then == nullptr || now.severity < Severity::kWarning) return false;
+  constexpr double kLittle = 0.01;  // of the limit: what a rounding moves
+  // Of what is measured the severity hangs on what is known of the card, too.
+  if (now.excess && then->excess) return *now.excess > *then->excess + kLittle;
+  return now.severity > then->severity;
+}
+
 bool may_move(Field f) {
   return f == Field::mem_fraction_static || f == Field::chunked_prefill_size || f == Field::schedule_conservativeness;
 }

@@ -18,6 +18,8 @@ bool is_of_sglang(const Diagnostic& d);
 bool is_in(const Diagnostic& d, const std::vector<Diagnostic>& list);
 // It, as it stands there; null where it is gone.
 const Diagnostic* left_of(const Diagnostic& d, const std::vector<Diagnostic>& list);
+// The same fault, told more severely or further past its limit than before.
+bool is_worse(const Diagnostic& now, const std::vector<Diagnostic>& before);
 // Values that follow from the others in small steps; a remedy may move them, and says so.
 bool may_move(Field f);
 // What a launch resolves to otherwise, as a remark "(--mem-fraction-static is then 0.841, not 0.838)"; "" where nothing

@@ -20,11 +20,13 @@
 namespace preflight::fix {
 namespace {
 
-// The finding is gone, and: kTroubles, a warning has come; kUncovers, it was a refusal, and behind it is another error;
-// kAdds, it was none, and an error has come.
-enum class Outcome { kHolds, kTroubles, kUncovers, kAdds, kFails, kUntried };
+// The finding is gone, and: kTroubles, a warning has come; kWorsens, another that was there is further past its limit;
+// kUncovers, it was a refusal, and behind it is another error; kAdds, it was none, and an error has come.
+enum class Outcome { kHolds, kTroubles, kWorsens, kUncovers, kAdds, kFails, kUntried };
 
-bool helps(Outcome outcome) { return outcome != Outcome::kFails && outcome != Outcome::kAdds; }
+bool helps(Outcome outcome) {
+  return outcome != Outcome::kFails && outcome != Outcome::kAdds && outcome != Outcome::kWorsens;
+}
 
 constexpr std::size_t kNearby = 24;       // changes of the options around one error
 constexpr int kNearbyInAll = 60;          // of a launch
@@ -110,7 +112,8 @@ class Prover {
     std::vector<Remedy> holding = {};
     std::vector<Remedy> troubling = {};
     std::vector<Remedy> uncovering = {};
-    std::vector<Candidate> adding = {};  // which bring an error, or uncover one
+    std::vector<Remedy> worsening = {};
+    std::vector<Candidate> adding = {};  // which bring an error, uncover one or make one worse
     [[nodiscard]] std::size_t told() const { return holding.size() + troubling.size() + uncovering.size(); }
   };
 
@@ -141,6 +144,11 @@ class Prover {
   // The remedy, and that it is not all there is to do.
   static Remedy as_first_step(Remedy remedy, const std::string& next) {
     return with_remark(std::move(remedy), fmt::format("only the first step: {} is next", next));
+  }
+
+  // The remedy, and what it takes further past its limit.
+  static Remedy paid_for(Remedy remedy, const Diagnostic& other) {
+    return with_remark(std::move(remedy), fmt::format("which makes {} worse", other.rule));
   }
 
   // Past a refusal nobody knows whether the launch had them before: they are not what the remedy does.
@@ -174,12 +182,13 @@ class Prover {
     if (!whole.empty()) return whole;
     std::vector<Remedy>& uncovering = tried.uncovering;
     mends = false;
-    if (!is_error || !whole_.searched) return std::move(uncovering);
-    if (auto other = mended_around(finding, uncovering)) {
-      mends = true;
-      return {*other};
+    if (is_error && whole_.searched) {
+      if (auto other = mended_around(finding, uncovering)) {
+        mends = true;
+        return {*other};
+      }
     }
-    return std::move(uncovering);
+    return std::move(uncovering.empty() ? tried.worsening : uncovering);
   }
 
   // The options around the finding, then other releases, then other cards; a first step that is found on the way goes
@@ -226,7 +235,8 @@ class Prover {
   // The launch on other cards, where these mend the finding; null where they do not.
   [[nodiscard]] const Look* mended_on(const Diagnostic& finding, const std::string& cards) {
     const Look* seen = look_at({groups_, question_.env, {}}, {.device = cards});
-    const bool mends = seen != nullptr && !is_in(finding, seen->findings) && added_error(*seen) == nullptr;
+    const bool mends = seen != nullptr && !is_in(finding, seen->findings) && added_error(*seen) == nullptr &&
+                       worsened(*seen) == nullptr;
     return mends ? seen : nullptr;
   }
 
@@ -301,7 +311,7 @@ class Prover {
                                      .changes = changes_to(now, groups_, question_.env),
                                      .stored_as = now.stored_as});
       const Look* seen = remedy ? look_at(now, *remedy) : nullptr;
-      if (seen == nullptr || is_in(finding, seen->findings)) continue;
+      if (seen == nullptr || is_in(finding, seen->findings) || worsened(*seen) != nullptr) continue;
       const Diagnostic* error = added_error(*seen);
       if (error == nullptr) {
         const std::vector<std::string> brought = rules_of(added(*seen, *remedy));
@@ -367,7 +377,9 @@ class Prover {
     const Outcome outcome = outcome_of(finding, c, told);
     if (outcome == Outcome::kHolds) add(least(finding, c.remedy, told), tried.holding);
     if (outcome == Outcome::kUncovers) add(told, tried.uncovering);
-    if (outcome == Outcome::kUncovers || outcome == Outcome::kAdds) tried.adding.push_back(c);
+    if (outcome == Outcome::kWorsens) add(told, tried.worsening);
+    if (outcome == Outcome::kUncovers || outcome == Outcome::kAdds || outcome == Outcome::kWorsens)
+      tried.adding.push_back(c);
     if (outcome != Outcome::kTroubles) return outcome;
     std::optional<Remedy> troubled;
     if (auto more = without_trouble(finding, c, false, troubled)) {
@@ -545,6 +557,7 @@ class Prover {
       }
       if (const std::vector<std::string> brought = rules_of(added(seen, remedy)); !brought.empty())
         remedy = with_trouble(std::move(remedy), brought);
+      if (const Diagnostic* other = worsened(seen)) remedy = paid_for(std::move(remedy), *other);
       if (std::ranges::none_of(seen.findings, is_of_sglang)) add(remedy, mending_);
       return remedy;
     }
@@ -578,6 +591,12 @@ class Prover {
     return at == seen.findings.end() ? nullptr : &*at;
   }
 
+  // What the launch had before, and has more of: a remedy of one finding that is paid for by another.
+  [[nodiscard]] const Diagnostic* worsened(const Look& seen) const {
+    const auto at = std::ranges::find_if(seen.findings, [&](const Diagnostic& d) { return is_worse(d, before_); });
+    return at == seen.findings.end() ? nullptr : &*at;
+  }
+
   // Warnings and changes that come with a remedy. What a refused launch would have changed anyway is not the remedy's.
   [[nodiscard]] std::vector<const Diagnostic*> added(const Look& seen, const Remedy& remedy) const {
     std::vector<const Diagnostic*> list;
@@ -604,7 +623,7 @@ class Prover {
   [[nodiscard]] std::vector<const Diagnostic*> against(const Look& seen, const Remedy& remedy) const {
     std::vector<const Diagnostic*> list;
     for (const Diagnostic& d : seen.findings) {
-      if (is_added_error(d)) list.push_back(&d);
+      if (is_added_error(d) || is_worse(d, before_)) list.push_back(&d);
     }
     std::ranges::move(troubles(seen, remedy), std::back_inserter(list));
     return list;
@@ -673,6 +692,10 @@ class Prover {
     if (const Diagnostic* added = added_error(*seen)) {
       told = as_first_step(std::move(told), added->rule);
       return is_refusal(finding) ? Outcome::kUncovers : Outcome::kAdds;
+    }
+    if (const Diagnostic* other = worsened(*seen)) {
+      told = paid_for(std::move(told), *other);
+      return Outcome::kWorsens;
     }
     const std::vector<std::string> brought = rules_of(added(*seen, c.remedy));
     const bool troubled = !troubles(*seen, c.remedy).empty();

@@ -38,7 +38,8 @@ struct Proofs {
 // hold stay, with the values that do; a remedy in mere words stays, too. One that brings a warning, or a value that
 // SGLang changes, is told with what that finding advises; where that does not help either, only when no other holds,
 // and with the finding's rule. Past a refusal warnings were hidden: they are named, and only one of a server that
-// serves nothing speaks against a remedy. An error that no remedy of its own mends gets, in this order: those of
+// serves nothing speaks against a remedy. One that takes another finding further past its limit is told, with that
+// finding's rule, where nothing else mends. An error that no remedy of its own mends gets, in this order: those of
 // `whole`, which mend all that is wrong, before or, where each takes another checkpoint or other cards, after one of
 // its own with what the errors advise that it brings, another release among that; where fixes were searched for and
 // none was found, the smallest change of the options around it, then the nearest other release, later ones first, in

@@ -116,7 +116,7 @@ class Search {
       if (s.depth == 0 && t.errors.empty()) return {};  // nothing to fix
       if (s.depth == 0) {
         for (const auto* list : {&t.doubts, &t.warnings}) {
-          for (const Diagnostic& d : *list) known_doubts_.insert(d.rule);
+          known_doubts_.insert(known_doubts_.end(), list->begin(), list->end());
         }
         warnings_count_ = t.launch.accepted();
       }
@@ -157,7 +157,9 @@ class Search {
     ++result_.attempts;
     Trial t = attempt_({words_of(s.groups), s.env, s.stored_as});
     if (warnings_count_) t.doubts.insert(t.doubts.end(), t.warnings.begin(), t.warnings.end());
-    std::erase_if(t.doubts, [&](const Diagnostic& d) { return known_doubts_.contains(d.rule); });
+    const auto is_no_more = [&](const Diagnostic& d) { return is_known(d) && !is_worse(d, known_doubts_); };
+    std::ranges::copy_if(t.doubts, std::back_inserter(t.known), is_no_more);
+    std::erase_if(t.doubts, is_no_more);
     for (const Diagnostic& d : t.changes) {  // a value that was given in vain cures nothing
       if (d.field && gives(s, *d.field)) t.doubts.push_back(d);
     }
@@ -167,6 +169,10 @@ class Search {
       nearest_ = s;
     }
     return t;
+  }
+
+  [[nodiscard]] bool is_known(const Diagnostic& d) const {
+    return std::ranges::find(known_doubts_, d.rule, &Diagnostic::rule) != known_doubts_.end();
   }
 
   // Whether the state gives the field a value that the launch did not.
@@ -182,7 +188,18 @@ class Search {
   [[nodiscard]] std::vector<std::string> left_by(const Trial& t) const {
     std::set<std::string> rules = rules_of(t.doubts);
     for (const Diagnostic& d : t.warnings) {
-      if (!known_doubts_.contains(d.rule)) rules.insert(d.rule);
+      if (!is_known(d)) rules.insert(d.rule);
+    }
+    return {rules.begin(), rules.end()};
+  }
+
+  // And those.
+  [[nodiscard]] std::vector<std::string> kept_by(const Trial& t, const std::vector<std::string>& left) const {
+    std::set<std::string> rules;
+    for (const auto* list : {&t.known, &t.warnings}) {
+      for (const Diagnostic& d : *list) {
+        if (is_known(d) && std::ranges::find(left, d.rule) == left.end()) rules.insert(d.rule);
+      }
     }
     return {rules.begin(), rules.end()};
   }
@@ -394,6 +411,7 @@ class Search {
     Trial t = tried(tried_as);
     if (std::ranges::any_of(found_, [&](const Found& f) { return is_told(fix, t.launch, f); })) return;
     fix.leaves = left_by(t);
+    fix.stays = kept_by(t, fix.leaves);
     // What was taken back no longer costs anything: changes are what counts, then how they were meant.
     const double cost = static_cast<double>(fix.changes.size()) + 0.2 * s.cost + (s.stored_as.empty() ? 0.0 : 1.0);
     best_ = best_ < 0.0 ? cost : std::min(best_, cost);
@@ -415,7 +433,7 @@ class Search {
   std::vector<Group> given_;
   std::priority_queue<State, std::vector<State>, Later> open_;
   std::set<std::string> seen_;
-  std::set<std::string> known_doubts_;    // rules that doubt the given launch, or warn of it, too
+  std::vector<Diagnostic> known_doubts_;  // those of the given launch, and what warns of it
   bool warnings_count_ = false;           // those of a launch that is refused are hidden, and no change brings them
   std::optional<State> nearest_;          // with the fewest errors
   std::optional<State> of_variables_;     // good, and changes nothing but variables: told where nothing else is found

@@ -18,6 +18,7 @@ struct Trial {
   std::vector<Diagnostic> doubts;
   std::vector<Diagnostic> warnings = {};  // the others
   std::vector<Diagnostic> changes = {};   // of values that were given
+  std::vector<Diagnostic> known = {};     // of these but errors: those of the launch itself; the search sets it
 };
 struct Attempt {
   std::vector<std::string> words;

@@ -72,23 +72,40 @@ std::vector<std::string> diff_lines(const CheckedFix& fix) {
   return out;
 }
 
-std::vector<std::string> left_by_all(const FixSearch& search) {
-  std::vector<std::string> rules = search.fixes.empty() ? std::vector<std::string>() : search.fixes.front().leaves;
-  for (const CheckedFix& fix : search.fixes) std::erase_if(rules, [&](const auto& rule) { return !leaves(fix, rule); });
+using Rules = std::vector<std::string> CheckedFix::*;
+
+// Rules that every fix has in such a list.
+static std::vector<std::string> in_all(const FixSearch& search, Rules of) {
+  std::vector<std::string> rules = search.fixes.empty() ? std::vector<std::string>() : search.fixes.front().*of;
+  for (const CheckedFix& fix : search.fixes) {
+    std::erase_if(rules, [&](const auto& rule) { return std::ranges::find(fix.*of, rule) == (fix.*of).end(); });
+  }
   return rules;
 }
+
+// Of one fix, what is not told of all.
+static std::vector<std::string> more_than_all(const CheckedFix& fix, const FixSearch& search, Rules of) {
+  const std::vector<std::string> told = in_all(search, of);
+  std::vector<std::string> more = fix.*of;
+  std::erase_if(more, [&](const auto& rule) { return std::ranges::find(told, rule) != told.end(); });
+  return more;
+}
+
+std::vector<std::string> left_by_all(const FixSearch& search) { return in_all(search, &CheckedFix::leaves); }
 
 std::string how_checked(const FixSearch& search) {
   if (search.up_to_unknown_model) return "no errors up to the unknown model; what comes behind it is not checked";
   const std::string left = words_of(left_by_all(search));
-  return "resolved and checked again: no errors" + (left.empty() ? "" : ", but " + left);
+  const std::vector<std::string> stays = in_all(search, &CheckedFix::stays);
+  return "resolved and checked again: no errors" + (left.empty() ? "" : ", but " + left) +
+         (stays.empty() ? "" : fmt::format("; {} {}", fmt::join(stays, ", "), stays.size() == 1 ? "stays" : "stay"));
 }
 
 std::string what_more_it_leaves(const CheckedFix& fix, const FixSearch& search) {
-  const std::vector<std::string> told = left_by_all(search);
-  std::vector<std::string> more = fix.leaves;
-  std::erase_if(more, [&](const auto& rule) { return std::ranges::find(told, rule) != told.end(); });
-  return words_of(more);
+  const std::vector<std::string> stays = more_than_all(fix, search, &CheckedFix::stays);
+  std::string text = words_of(more_than_all(fix, search, &CheckedFix::leaves));
+  if (!stays.empty()) text += fmt::format("{}{} as it was", text.empty() ? "" : ", and ", fmt::join(stays, ", "));
+  return text;
 }
 
 bool mends(const FixSearch& search, std::string_view rule) {

@@ -228,6 +228,7 @@ Json fixes_json(const FixSearch& search) {
     if (Json set = variables_set(fix); !set.empty()) out.back()["env"] = std::move(set);
     if (!fix.stored_as.empty()) out.back()["stored_as"] = fix.stored_as;
     if (!fix.leaves.empty()) out.back()["leaves"] = fix.leaves;
+    if (!fix.stays.empty()) out.back()["stays"] = fix.stays;
   }
   return out;
 }

@@ -50,6 +50,7 @@ Diagnostic diagnostic_of(const Rule& rule, Finding finding, const LaunchFacts& f
   d.why = rule.why;
   d.counted = finding.counted;
   d.remedies = std::move(finding.remedies);
+  d.excess = finding.excess;
   if (d.remedies.empty() && finding.fix.empty()) d.remedies = remedies_of(rule);
   d.fix = finding.fix.empty() ? std::string(rule.fix) : std::move(finding.fix);
   say_remedies(d, facts.launch().release());

@@ -107,7 +107,8 @@ std::optional<Finding> device_count(const LaunchFacts& f) {
                                         : fmt::format("{} (GPU 0 to {})", count, count - 1);
   return Finding{
       .message = fmt::format("the launch has {}, up to GPU {}, but sees {}", counted(ranks, "rank"), highest, seen),
-      .remedies = fewer_ranks(f, integer::bounded_plus(highest, 1))};
+      .remedies = fewer_ranks(f, integer::bounded_plus(highest, 1)),
+      .excess = static_cast<double>(highest + 1 - count) / std::max(1, count)};
 }
 
 // The list is read at the index of the rank's device.
@@ -280,7 +281,8 @@ std::optional<Finding> weights_over_budget(const LaunchFacts& f) {
                                          "GiB = {:.1f} GiB",
                                          weights->counted ? "" : "about ", need / kGib, drafted, *fraction,
                                          device / kGib, budget / kGib),
-                  .remedies = room_for_weights(f, weights->all(), device)};
+                  .remedies = room_for_weights(f, weights->all(), device),
+                  .excess = need / budget - 1};
   if (weights->draft > 0 && need - weights->draft < 0.9 * budget) {
     finding.remedies.push_back(to_drop("--speculative-algorithm"));
   }
@@ -318,10 +320,11 @@ std::optional<BesidePool> draft_beside_pool(const LaunchFacts& f) {
 std::optional<Finding> draft_does_not_fit(const LaunchFacts& f) {
   const auto draft = draft_beside_pool(f);
   if (!draft || draft->all() <= draft->left_gib) return std::nullopt;
-  return Finding{.message =
-                     fmt::format("the draft takes about {:.1f} GiB beside the KV pool ({:.1f} of weights, {:.1f} of "
-                                 "cache); {:.1f} are left outside the static budget",
-                                 draft->all(), draft->weights_gib, draft->cache_gib, draft->left_gib)};
+  return Finding{
+      .message = fmt::format("the draft takes about {:.1f} GiB beside the KV pool ({:.1f} of weights, {:.1f} of "
+                             "cache); {:.1f} are left outside the static budget",
+                             draft->all(), draft->weights_gib, draft->cache_gib, draft->left_gib),
+      .excess = draft->all() / std::max(draft->left_gib, 0.01) - 1};
 }
 
 std::optional<Finding> second_draft_cache(const LaunchFacts& f) {
@@ -355,9 +358,10 @@ std::optional<Finding> offloaded_beyond_the_host(const LaunchFacts& f) {
   const std::string whose = limit != nullptr
                                 ? fmt::format("the launch may take {:.1f} GiB ({})", host / kGib, limit->said_by)
                                 : fmt::format("a NUMA node of the host has {:.1f} GiB", host / kGib);
-  return Finding{.message =
-                     fmt::format("--cpu-offload-gb {:.0f} keeps {:.1f} GiB of weights in host memory ({} here); {}",
-                                 asked, all / kGib, counted(node_ranks(f).count(), "rank"), whose)};
+  return Finding{
+      .message = fmt::format("--cpu-offload-gb {:.0f} keeps {:.1f} GiB of weights in host memory ({} here); {}", asked,
+                             all / kGib, counted(node_ranks(f).count(), "rank"), whose),
+      .excess = all / host - 1};
 }
 
 // With --device cpu a rank's weights are in the host's memory, and its budget is a NUMA node's share of that.
@@ -369,7 +373,8 @@ std::optional<Finding> weights_beyond_the_host(const LaunchFacts& f) {
   if (each <= host) return std::nullopt;
   return Finding{.message = fmt::format("{}{:.1f} GiB of weights for each rank; a NUMA node of the host has {:.1f} GiB",
                                         weights->counted ? "" : "about ", each / kGib, host / kGib),
-                 .counted = weights->counted};
+                 .counted = weights->counted,
+                 .excess = each / host - 1};
 }
 
 std::optional<Finding> unquantised_while_loading(const LaunchFacts& f) {
@@ -405,7 +410,8 @@ std::optional<Finding> unquantised_while_loading(const LaunchFacts& f) {
                                         counted ? "" : "about ", need / kGib, counted ? "about " : "",
                                         static_cast<double>(after->per_rank_bytes) / kGib, device / kGib),
                  .remedies = std::move(remedies),
-                 .counted = counted};
+                 .counted = counted,
+                 .excess = need / device - 1};
 }
 
 // SGLang's own reserve is generous, so a fraction above its choice often runs; where not even one chunk's activations

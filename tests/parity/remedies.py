@@ -145,8 +145,9 @@ def outcome(before, finding, after):
     same = [f for f in after["findings"] if key(f) == key(finding) and f["severity"] in SEVERITIES]
     if same:
         return "lessens" if finding["severity"] == "error" and all(f["severity"] == "warning" for f in same) else "stays"
-    known = {key(f) for f in before["findings"]}
-    added = [f for f in after["findings"] if f["severity"] == "error" and key(f) not in known]
+    # A warning that has become an error has come, too.
+    known = {key(f): SEVERITIES.index(f["severity"]) for f in before["findings"] if f["severity"] in SEVERITIES}
+    added = [f for f in after["findings"] if f["severity"] == "error" and known.get(key(f), -1) < SEVERITIES.index("error")]
     if not added:
         return "holds"
     return "uncovers" if finding["rule"].startswith(("RF", "US")) else "adds " + added[0]["rule"]
