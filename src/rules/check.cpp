@@ -12,6 +12,7 @@
 #include "src/rules/beside.h"
 #include "src/rules/draft_checkpoint.h"
 #include "src/rules/families.h"
+#include "src/rules/idle_options.h"
 #include "src/rules/launch_facts.h"
 #include "src/rules/refusals.h"
 #include "src/rules/remedy_words.h"
@@ -49,10 +50,11 @@ Diagnostic diagnostic_of(const Rule& rule, Finding finding, const LaunchFacts& f
   d.message = std::move(finding.message);
   d.why = rule.why;
   d.counted = finding.counted;
-  d.remedies = std::move(finding.remedies);
   d.excess = finding.excess;
+  d.remedies = std::move(finding.remedies);
   if (d.remedies.empty() && finding.fix.empty()) d.remedies = remedies_of(rule);
   d.fix = finding.fix.empty() ? std::string(rule.fix) : std::move(finding.fix);
+  rules::leave_out_idle(facts, d);
   say_remedies(d, facts.launch().release());
   d.source = rule.source;
   if (d.field) {

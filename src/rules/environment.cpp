@@ -12,6 +12,7 @@
 #include "src/rules/environment_names.h"
 #include "src/rules/environment_values.h"
 #include "src/rules/families.h"
+#include "src/rules/idle_options.h"
 #include "src/rules/launch_facts.h"
 #include "src/rules/remedy_words.h"
 
@@ -59,8 +60,9 @@ std::optional<Finding> name_of_another_release(const LaunchFacts& f) {
   Remedy all;
   for (const auto& [name, value] : f.launch().env) {
     if (!facts::is_sglang_name(name)) continue;
-    const EnvironmentName known = environment_name(f.release(), name);
+    EnvironmentName known = environment_name(f.release(), name);
     if (known.state == NameState::kRead || known.state == NameState::kUnknown) continue;
+    if (is_idle(f, known.instead)) known.instead = {};
     // The value of an old variable with a new name is passed on.
     ignored = ignored || known.state != NameState::kWarned || !known.instead.starts_with("SGLANG_");
     parts.push_back(old_name_told(name, known));
