@@ -80,6 +80,17 @@ TEST(Certainty, OfALimitOfTheLaunchIsNotThatOfTheCard) {
   EXPECT_EQ(found[0].message, "--max-total-tokens 100 does not hold one request of 4096");
 }
 
+// A limit of the launch itself at which SGLang ends on any card.
+TEST(Certainty, OfAPoolWithoutARequestIsNoDoubt) {
+  const auto run = testing::run_tool({"check", "--no-kernel", "--", "--model-path", "Qwen/Qwen3-0.6B",
+                                      "--max-total-tokens", "100", "--attention-backend", "intel_xpu"});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.out, HasSubstr("error[PL023]: --max-total-tokens 100 leaves room for no request: 128 is the least in "
+                                 "whole pages of 128"));
+  EXPECT_THAT(run.out, Not(HasSubstr("PL012")));
+  EXPECT_THAT(run.out, Not(HasSubstr("by the memory sheet")));
+}
+
 TEST(Certainty, OfWhatTheHostHoldsIsNotThatOfTheCard) {
   const Launch launch = launch_of(v0_5(23), {.model = "qwen3-8b", .args = "--device cpu"});
   const MachineFacts machine{.host_memory_mib = 1024, .host_origin = Origin::kGiven};
@@ -242,8 +253,10 @@ TEST(Certainty, WhatFillsTheBudgetIsAmongTheRemedies) {
     return testing::run_tool(words).out;
   };
   const std::string slots = told({"Qwen/Qwen3.5-9B", "--max-mamba-cache-size", "2", "--mem-fraction-static", "0.9"});
-  EXPECT_THAT(slots, HasSubstr("no request fits into the KV cache"));
-  EXPECT_THAT(slots, HasSubstr("fix: --max-mamba-cache-size 4"));
+  EXPECT_THAT(slots,
+              HasSubstr("error[PL023]: --max-mamba-cache-size 2 holds the states of no request: 3 is the least"));
+  EXPECT_THAT(slots, HasSubstr("fix: drop --max-mamba-cache-size, or --max-mamba-cache-size 3"));
+  EXPECT_THAT(slots, Not(HasSubstr("PL012"))) << "the same is not said twice";
   EXPECT_THAT(slots, Not(HasSubstr("a fraction above")));
   const std::string requests = told(
       {"Qwen/Qwen3.5-9B", "--disable-radix-cache", "--max-running-requests", "500", "--mem-fraction-static", "0.9"});

@@ -93,8 +93,9 @@ void weigh(std::vector<Diagnostic>& findings, const Launch& launch, const std::o
   }
   if (memory && !doubt_of(launch, *memory, machine).empty()) {
     Diagnostic doubt = serves_nothing(launch, *memory, machine);
-    const bool told = std::ranges::any_of(
-        findings, [&](const Diagnostic& d) { return rules::counts_weights(d.rule) && d.severity >= doubt.severity; });
+    const bool told = std::ranges::any_of(findings, [&](const Diagnostic& d) {
+      return rules::holds_no_request(d) || (rules::counts_weights(d.rule) && d.severity >= doubt.severity);
+    });
     if (!told) findings.push_back(std::move(doubt));
   }
   std::stable_sort(findings.begin(), findings.end(),

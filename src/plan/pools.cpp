@@ -14,15 +14,6 @@ namespace {
 
 constexpr double kGib = 1024.0 * 1024 * 1024;
 
-// States a request needs while it runs: with a prefix cache, older ones stay reachable.
-std::int64_t states_per_request(const LaunchView& view) {
-  if (!view.radix_cache()) return 1;
-  const std::int64_t base = view.env_on("SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK") ? 2 : 3;
-  const std::string_view strategy = view.mamba_strategy();
-  if (!strategy.starts_with("extra_buffer")) return 3;
-  return base + (strategy == "extra_buffer_lazy" || view.on(Field::disable_overlap_schedule) ? 1 : 2);
-}
-
 // Speculative decoding keeps a state for every draft token of a running request; a prefill server verifies nothing.
 double drafted_states(const LaunchView& view) {
   const bool prefills = view.since(22) && view.only_prefills() && !view.on(Field::enable_pd_role_switch) &&
@@ -142,6 +133,14 @@ void count_requests(const LaunchView& view, MemorySheet& sheet) {
 }
 
 }  // namespace
+
+std::int64_t states_per_request(const LaunchView& view) {
+  if (!view.radix_cache()) return 1;
+  const std::int64_t base = view.env_on("SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK") ? 2 : 3;
+  const std::string_view strategy = view.mamba_strategy();
+  if (!strategy.starts_with("extra_buffer")) return 3;
+  return base + (strategy == "extra_buffer_lazy" || view.on(Field::disable_overlap_schedule) ? 1 : 2);
+}
 
 void size_pools(const LaunchView& view, MemorySheet& sheet) {
   const double all = sheet.cache_gib;

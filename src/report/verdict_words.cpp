@@ -189,6 +189,7 @@ std::string doubt_of(const Launch& launch, const MemorySummary& memory, const Ma
 }
 
 std::string Report::doubt() const {
+  if (std::ranges::any_of(findings, rules::holds_no_request)) return "";  // it is no doubt of the sheet's
   std::string of_sheet = memory ? doubt_of(launch, *memory, machine ? &*machine : nullptr) : "";
   const Diagnostic* kept = launch.accepted() ? server_lost_by(findings) : nullptr;
   return of_sheet.empty() && kept != nullptr ? kept->message : of_sheet;

@@ -28,6 +28,8 @@ bool leaves_no_server(const Diagnostic& finding) {
   return rule != nullptr && rule->doubtful && finding.severity >= Severity::kWarning;
 }
 
+bool holds_no_request(const Diagnostic& finding) { return finding.rule == "PL023"; }
+
 bool is_a_loss(const Diagnostic& finding) { return finding.rule == "BK026"; }
 
 bool decided_by_model(const Diagnostic& finding) {

@@ -15,6 +15,9 @@ bool counts_weights(std::string_view rule_id);
 // as a doubt because it rests on what may be otherwise.
 bool leaves_no_server(const Diagnostic& finding);
 
+// An error of sizes that were given by hand: the memory sheet has nothing to add.
+bool holds_no_request(const Diagnostic& finding);
+
 // A note of what the launch does without, though its model has it.
 bool is_a_loss(const Diagnostic& finding);
 

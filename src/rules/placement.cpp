@@ -23,6 +23,7 @@
 #include "src/rules/attention_ranks.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
+#include "src/rules/pool_limits.h"
 #include "src/rules/remedy_words.h"
 #include "src/rules/serving_class.h"
 #include "src/rules/sheet_of.h"
@@ -869,6 +870,20 @@ const Rule kRules[] = {
      .source = "sglang/srt/model_executor/pool_configurator.py; since 0.5.16 "
                "sglang/srt/mem_cache/kv_cache_configurator.py",
      .need = RuleNeed::kWholeModel},
+    {.id = "PL023",
+     .field = Field::max_total_tokens,
+     .summary = "a size that was given leaves the server no request",
+     .why =
+         "The worker asserts that its pools hold one request, and that it has a length, once they are made: after the "
+         "weights are loaded. The tokens are cut to whole pages, and a request takes two of them at least, before "
+         "0.5.14 seven.",
+     .remedies = {drop("--max-total-tokens"), drop("--context-length"), drop("--max-mamba-cache-size")},
+     .source = "sglang/srt/managers/tp_worker.py, sglang/srt/model_executor/pool_configurator.py",
+     .check = no_request_by_limit,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --max-total-tokens 1"},
+                   {.model = "qwen3.5-9b", .args = "--device xpu --max-mamba-cache-size 2", .since = v0_5(18)}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --max-total-tokens 7 --page-size 1"},
+                   {.model = "qwen3.5-9b", .args = "--device xpu --max-mamba-cache-size 8"}}}},
     {.id = "PL013",
      .field = Field::numa_node,
      .summary = "fewer NUMA nodes than GPUs",
