@@ -34,8 +34,10 @@ struct ArgumentSource {
 // What one GPU holds when the server is up; `memory` tells more. GiB throughout.
 struct MemorySummary {
   double device = 0.0;
-  double weights = 0.0;  // draft model included, what is offloaded not
-  bool exact = true;     // false where a part of the weights is approximated
+  double weights = 0.0;   // what is loaded: draft model and adapters included, what is offloaded not
+  double draft = 0.0;     // of these
+  double adapters = 0.0;  // of these
+  bool exact = true;      // false where a part of the weights is approximated
   double fraction = 0.0;
   double least = 0.0;       // the fraction that the weights alone need
   double cache = 0.0;       // left for keys and values; negative: missing

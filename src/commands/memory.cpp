@@ -210,6 +210,8 @@ std::optional<MemorySummary> memory_summary(const PreparedLaunch& prepared, std:
   return MemorySummary{
       .device = s->device_gib,
       .weights = s->loaded_gib(),
+      .draft = s->counted_draft_gib(),
+      .adapters = s->adapters_gib,
       .exact = s->weights_exact && s->draft_gib == 0.0 && s->adapters_known,
       .fraction = s->fraction,
       .least = s->least,

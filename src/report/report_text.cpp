@@ -152,16 +152,26 @@ std::string plan_section(const Plan& plan, bool heads_divide, const Style& style
   return out + "\n";
 }
 
+// "weights", or all that is loaded before the pool is sized, where that is more: " (draft 0.42, adapters 1.20)".
+std::string loaded_parts(const MemorySummary& m) {
+  std::string parts;
+  if (m.draft > 0.0) parts = fmt::format("draft model {:.2f}", m.draft);
+  if (m.adapters > 0.0) parts += fmt::format("{}adapters {:.2f}", parts.empty() ? "" : ", ", m.adapters);
+  return parts.empty() ? parts : fmt::format(" ({})", parts);
+}
+
 // Estimated, so a launch that barely fits is worded as such; `memory` has the whole sheet.
 std::string memory_section(const MemorySummary& m, const Style& style) {
   std::string out = style.bold("Memory") + style.dim(" (one GPU, estimated; `memory` tells more)") + "\n";
-  out += fmt::format("  weights      {}{:.2f} of {:.2f} GiB; --mem-fraction-static {:.4g} allows {:.2f}\n",
-                     m.exact ? "" : "about ", m.weights, m.device, m.fraction, m.fraction * m.device);
+  const std::string parts = loaded_parts(m);
+  out += fmt::format("  {:<11}  {}{:.2f} of {:.2f} GiB{}; --mem-fraction-static {:.4g} allows {:.2f}\n",
+                     parts.empty() ? "weights" : "loaded", m.exact ? "" : "about ", m.weights, m.device, parts,
+                     m.fraction, m.fraction * m.device);
   if (m.tokens <= 0) {
     if (m.cache_and_states() > 0.0)
       return out + fmt::format("  KV cache     {:.2f} GiB: {}\n\n", m.cache_and_states(), style.red("no request fits"));
     const std::string way = m.least >= 1.0         ? std::string("no fraction is enough on this device")
-                            : m.fraction > m.least ? fmt::format("the weights alone need a fraction of {:.3f}", m.least)
+                            : m.fraction > m.least ? fmt::format("what is loaded needs a fraction of {:.3f}", m.least)
                                                    : fmt::format("a fraction above {:.3f} is needed", m.least);
     return out + fmt::format("  KV cache     {}: {}\n\n", style.red("nothing left"), way);
   }

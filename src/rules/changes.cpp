@@ -104,6 +104,13 @@ constexpr std::array<Field, 6> kTelling = {Field::attention_backend,
                                            Field::speculative_num_draft_tokens,
                                            Field::max_running_requests};
 
+// What every launch that asks for nothing gets on an Intel GPU: no choice that anybody would look for.
+bool is_usual(Field field, const LaunchFacts& f) {
+  if (!f.is(Field::device, "xpu")) return false;
+  return (field == Field::attention_backend && f.is(field, "triton")) ||
+         (field == Field::page_size && f[field] == Value(1));
+}
+
 // What the launch ends with, given outright; without the option, where no value says it.
 std::vector<Remedy> remedies_for(Field field, const LaunchFacts& f) {
   const std::string name = option_name(field, f);
@@ -188,7 +195,7 @@ std::vector<Diagnostic> change_diagnostics(const LaunchFacts& f) {
     out.push_back(std::move(d));
   }
   for (const Field field : kTelling) {
-    if (f.given(field) || seen(field) || f.launch().args[field].identical(f[field])) continue;
+    if (f.given(field) || seen(field) || f.launch().args[field].identical(f[field]) || is_usual(field, f)) continue;
     Way way = way_of(field, f);
     if (way.last_step.empty()) continue;
     Diagnostic d;

@@ -308,9 +308,10 @@ const Rule kRules[] = {
      .field = Field::moe_runner_backend,
      .summary = "FP8 experts outside the triton runner",
      .why =
-         "Kernel packages up to August 2026 assert at the first forward pass that there is no FP8; newer ones have a "
-         "path for it, to which SGLang hands no block shape. Before 0.5.19 the package runs experts where "
-         "SGLANG_USE_SGL_XPU asks for it. From 0.5.22 on a warning: SGLang's own XPU tests launch this form.",
+         "Kernel packages up to August 2026 assert at the first forward pass that there is no FP8. Newer ones have a "
+         "path for it; SGLang hands it no block shape, and whether its results are right was not seen. Before 0.5.19 "
+         "the package runs experts where SGLANG_USE_SGL_XPU asks for it. From 0.5.22 on a warning: SGLang's own XPU "
+         "tests launch this form.",
      .remedies = {give("--moe-runner-backend", "triton"), unset("SGLANG_USE_SGL_XPU")},
      .source = "sglang/srt/layers/quantization/fp8.py; sgl-kernel-xpu python/sgl_kernel/moe.py",
      .device = "xpu",
