@@ -175,5 +175,22 @@ TEST(DraftMemory, WhatADraftTakesBesideThePoolIsSaid) {
   EXPECT_THAT(at("0.9", "Qwen/Qwen3-0.6B", "0.5.13"), Not(HasSubstr("[PL02")));
 }
 
+// Served by itself a draft is what its own class builds. Figures: 0.5.23's classes.
+TEST(DraftMemory, ADraftServedAsTheModelIsAsSmallAsItIs) {
+  const auto weights = [](const std::string& config) {
+    testing::TemporaryDirectory dir;
+    dir.file("config.json", config);
+    const auto run = testing::run_tool({"memory", "--format", "json", "--", "--model-path", dir.path()});
+    return nlohmann::json::parse(run.out)["weights_gib"].get<double>();
+  };
+  constexpr std::string_view kLlama =
+      R"("model_type":"llama","hidden_size":4096,"num_attention_heads":32,"num_key_value_heads":8,)"
+      R"("intermediate_size":14336,"num_hidden_layers":1,"vocab_size":128256,"torch_dtype":"bfloat16")";
+  EXPECT_NEAR(weights(fmt::format(R"({{"architectures":["LlamaForCausalLMEagle"],{}}})", kLlama)), 2.426, 0.01);
+  EXPECT_NEAR(
+      weights(fmt::format(R"({{"architectures":["LlamaForCausalLMEagle3"],"draft_vocab_size":32000,{}}})", kLlama)),
+      1.770, 0.01);
+}
+
 }  // namespace
 }  // namespace preflight

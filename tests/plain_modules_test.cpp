@@ -81,6 +81,16 @@ TEST(PlainModules, AreCountedAsTheClassesAllocateThem) {
   }
 }
 
+// Beside towers the layers have another name, and parts may be of several forms. Figures: 0.5.23's own classes.
+TEST(PlainModules, BesideTowersAreFoundUnderTheNamesOfTheCheckpoint) {
+  const auto weights = [](const char* model) {
+    const auto run = testing::run_tool({"memory", "--format", "json", "--", "--model-path", model});
+    return nlohmann::json::parse(run.out)["weights_gib"].get<double>();
+  };
+  EXPECT_NEAR(weights("nvidia/Gemma-4-31B-IT-NVFP4"), 30.60, 0.03);  // attention stays as it is
+  EXPECT_NEAR(weights("nvidia/Qwen3.6-27B-NVFP4"), 19.62, 0.05);     // attention in FP8, the rest in four bits
+}
+
 // Those of a model are kept: another one's, or another description of the same, are others.
 TEST(PlainModules, AreKeptByWhatDescribesThem) {
   const auto model = [](const char* ignored, std::int64_t layers) {

@@ -11,6 +11,7 @@
 #include "src/facts/draft_model.h"
 #include "src/launch/launch_view.h"
 #include "src/plan/decode_shape.h"
+#include "src/plan/draft_weights.h"
 #include "src/plan/element_sizes.h"
 #include "src/plan/memory_sheet.h"
 #include "src/plan/output_head.h"
@@ -18,15 +19,6 @@
 
 namespace preflight::plan {
 namespace {
-
-bool first_architecture_has(const ModelFacts& model, std::string_view part) {
-  return !model.architectures.empty() && model.architectures.front().find(part) != std::string::npos;
-}
-
-bool any_of_them(const ModelFacts& model, std::initializer_list<std::string_view> parts) {
-  return std::any_of(parts.begin(), parts.end(),
-                     [&](std::string_view part) { return first_architecture_has(model, part); });
-}
 
 std::size_t length_of(const Value& list) { return list.is_list() ? list.as_list().size() : 0; }
 
@@ -47,13 +39,13 @@ Bytes predictor(const Launch& launch, const ModelFacts& draft, const WeightSplit
   const double hidden = static_cast<double>(launch.model->hidden_size);
   const double joining = 2 * hidden * hidden * plain_bytes(draft);
   const double layer = static_cast<double>(weights->layer_bytes);
-  if (first_architecture_has(draft, "DSpark")) {  // stages in the checkpoint, with the target's table and head
+  if (first_architecture_has(draft, {"DSpark"})) {  // stages in the checkpoint, with the target's table and head
     const double stages = static_cast<double>(length_of(draft.root("dspark_target_layer_ids")));
     return {(stages > 0 ? stages : positive(draft.root("num_nextn_predict_layers"), 1)) * layer + joining, false};
   }
   const TableBytes tables = table_bytes(*launch.model, split);
   // Qwen3.5 alone follows the checkpoint where table and head are one; the others build a head anyway.
-  const bool one_matrix = first_architecture_has(draft, "Qwen3_5") && shares_head(*launch.model);
+  const bool one_matrix = first_architecture_has(draft, {"Qwen3_5"}) && shares_head(*launch.model);
   const double vocabulary = tables.table + (one_matrix ? 0.0 : tables.head);
   if (launch[Field::enable_multi_layer_eagle].truthy()) {  // a model of one layer for every step
     return {positive(launch[Field::speculative_num_steps], 1) * (layer + joining + vocabulary), false};
@@ -61,67 +53,20 @@ Bytes predictor(const Launch& launch, const ModelFacts& draft, const WeightSplit
   return {positive(Value(draft.num_nextn_predict_layers.value_or(1)), 1) * layer + joining + vocabulary, false};
 }
 
-// A block of tokens at once: layers without table and head, and a matrix that joins hidden states of several layers.
-double without_tables(const ModelFacts& draft, const WeightSplit& split, double bytes) {
-  const double size = plain_bytes(draft);
-  const double hidden = static_cast<double>(draft.hidden_size);
-  const TableBytes tables = table_bytes(draft, split);
-  bytes -= tables.table + (draft.is_generation && !shares_head(draft) ? tables.head : 0.0);
-  const Value nested = draft.root("dflash_config");
-  const Value* ids = nested.find("target_layer_ids");
-  std::size_t joined = ids != nullptr ? length_of(*ids) : length_of(draft.root("target_layer_ids"));
-  if (joined == 0) joined = static_cast<std::size_t>(std::max<std::int64_t>(1, draft.num_hidden_layers));
-  bytes += static_cast<double>(joined) * hidden * hidden * size;
-  if (const Value rank = draft.root("markov_rank"); rank.is_int()) {  // corrects a token by the one before it
-    bytes += 2 * static_cast<double>(draft.vocab_size * rank.as_int()) * size;
-  }
-  return bytes;
-}
-
-// What EAGLE3 has beyond a Llama-like model: a head of its own vocabulary, hidden states of several layers joined, and
-// an attention that reads token and hidden state side by side.
-double beyond_llama(const ModelFacts& draft, const WeightSplit& split) {
-  const double size = plain_bytes(draft);
-  const double hidden = static_cast<double>(draft.hidden_size);
-  double bytes = 0;
-  if (!shares_head(draft)) {
-    const double share = positive(draft.text("draft_vocab_size"), draft.vocab_size) /
-                         static_cast<double>(std::max<std::int64_t>(1, draft.vocab_size));
-    bytes += (share - 1) * table_bytes(draft, split).head;
-  }
-  const Value eagle = draft.root("eagle_config");
-  const Value* ids = eagle.find("eagle_aux_hidden_state_layer_ids");
-  const std::size_t listed = ids != nullptr ? length_of(*ids) : 0;
-  const double joined =
-      positive(draft.root("num_aux_hidden_states"), listed > 0 ? static_cast<std::int64_t>(listed) : 3);
-  bytes += joined * positive(draft.root("target_hidden_size"), draft.hidden_size) * hidden * size;
-  const double ranks = static_cast<double>(split.attention_tp);
-  const double kv = static_cast<double>(heads_per_rank(total_kv_heads(draft), split.attention_tp));
-  const double read =
-      draft.is_mla()
-          ? positive(draft.text("q_lora_rank"), 0) + static_cast<double>(draft.kv_lora_rank + draft.qk_rope_head_dim)
-          : (static_cast<double>(draft.num_attention_heads) / ranks + 2 * kv) * static_cast<double>(draft.head_dim);
-  return bytes + hidden * read * size;
-}
-
 // The draft's weights when the pool is sized: as its own classes build them. What it shares with the target later is
 // freed later.
 Bytes draft_weights(const Launch& launch, const ModelFacts& draft, const std::string& algorithm, std::int64_t tp) {
   WeightSplit split = weight_split(launch, tp);
-  if (any_of_them(draft, {"NextN", "MTP", "DeepseekV4ForCausalLMDSpark"})) return predictor(launch, draft, split);
+  if (first_architecture_has(draft, {"NextN", "MTP", "DeepseekV4ForCausalLMDSpark"}))
+    return predictor(launch, draft, split);
   split.pp = 1;  // a draft stands on one stage
   split.stages.clear();
   const auto weights = estimate_weights(draft, split);
   if (!weights) return {};
   Bytes bytes{static_cast<double>(weights->per_rank_bytes), weights->exact};
   const double hidden = static_cast<double>(draft.hidden_size);
-  if (algorithm == "DFLASH" || algorithm == "DSPARK") {
-    bytes.on_rank = std::max(0.0, without_tables(draft, split, bytes.on_rank));
-  } else if (first_architecture_has(draft, "Eagle3")) {
-    bytes.on_rank += beyond_llama(draft, split);
-  } else if (first_architecture_has(draft, "Eagle")) {
-    bytes.on_rank += 2 * hidden * hidden * plain_bytes(draft);  // joins the last hidden state with the token
-  } else if (first_architecture_has(draft, "Assistant")) {
+  bytes.on_rank = joined_draft(draft, split, bytes.on_rank, algorithm == "DFLASH" || algorithm == "DSPARK");
+  if (first_architecture_has(draft, {"Assistant"})) {
     const double backbone = positive(draft.root("backbone_hidden_size"), launch.model->hidden_size);
     bytes.on_rank += 3 * backbone * hidden * plain_bytes(draft);  // into its own width and back
   }

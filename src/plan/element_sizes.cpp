@@ -23,9 +23,35 @@ std::string word(const Value& config, std::string_view key) {
   return v != nullptr && v->is_string() ? v->as_string() : std::string();
 }
 
-// The first of the groups stands for all: others are rare. Symmetric weights have no zero points.
-double compressed(const Value& groups) {
-  const Value* weights = groups.as_dict().front().second.find("weights");
+// Which of a layer's parts a name is about.
+enum class Part { kAttention, kDense, kExperts, kOther };
+Part part_named(std::string_view name) {
+  if (name.find("experts") != std::string_view::npos && name.find("shared") == std::string_view::npos)
+    return Part::kExperts;
+  if (name.find("attn") != std::string_view::npos) return Part::kAttention;
+  return name.find("mlp") != std::string_view::npos || name.find("_proj") != std::string_view::npos ? Part::kDense
+                                                                                                    : Part::kOther;
+}
+
+// The first group that names the part, else the first that names none: targets are modules, patterns or a class.
+const Value& group_of(const Value& groups, Part part) {
+  const Value* of_any = nullptr;
+  for (const auto& [name, group] : groups.as_dict()) {
+    const Value* targets = group.is_dict() ? group.find("targets") : nullptr;
+    if (targets == nullptr || !targets->is_list()) continue;
+    for (const Value& target : targets->as_list()) {
+      if (!target.is_string()) continue;
+      const Part named = part_named(target.as_string());
+      if (named == part) return group;
+      if (named == Part::kOther && of_any == nullptr) of_any = &group;
+    }
+  }
+  return of_any != nullptr ? *of_any : groups.as_dict().front().second;
+}
+
+// Symmetric weights have no zero points.
+double compressed(const Value& group) {
+  const Value* weights = group.is_dict() ? group.find("weights") : nullptr;
   const std::int64_t bits = weights != nullptr && weights->is_dict() ? first_int(*weights, {"num_bits"}, 8) : 8;
   if (bits >= 8) return 1.0;
   if (word(*weights, "type") == "float") return nibbles(first_int(*weights, {"group_size"}, kNvfp4Group));
@@ -53,7 +79,9 @@ void set_expert_tables(ElementSizes& s, const Value& groups) {
 bool set_compressed_sizes(ElementSizes& s, const Value& config) {
   const Value* groups = config.find("config_groups");
   if (groups == nullptr || !groups->is_dict() || groups->as_dict().empty()) return false;
-  s.linear = s.experts = compressed(*groups);
+  s.linear = compressed(group_of(*groups, Part::kDense));
+  s.experts = compressed(group_of(*groups, Part::kExperts));
+  s.attention = compressed(group_of(*groups, Part::kAttention));
   set_expert_tables(s, *groups);
   s.exact = groups->as_dict().size() == 1;
   return true;
@@ -92,19 +120,26 @@ void set_byte_sizes(ElementSizes& s, const ModelFacts& m) {
   if (m.text("expert_dtype") == Value("fp4")) s.experts = nibbles(kMxGroup);
 }
 
-// Algorithms by module: the first of the experts and the first of the other modules stand for theirs.
+// Algorithms by module: the first of each part stands for all of it.
 void set_mixed_sizes(ElementSizes& s, const Value& config) {
   const Value* modules = config.find("quantized_layers");
   if (modules == nullptr || !modules->is_dict()) return;
-  bool linear = false;
-  bool experts = false;
+  double of_parts[3] = {0, 0, 0};
   for (const auto& [name, algorithm] : modules->as_dict()) {
-    const bool of_experts = name.find(".experts") != std::string::npos;
-    bool& known = of_experts ? experts : linear;
-    if (!known && algorithm.is_dict()) (of_experts ? s.experts : s.linear) = of_modelopt(algorithm);
-    known = true;
-    if (linear && experts) return;
+    if (!algorithm.is_dict()) continue;
+    const Part part = part_named(name);
+    if (name == "lm_head") s.head = of_modelopt(algorithm);
+    if (part == Part::kOther) continue;
+    double& known = of_parts[static_cast<std::size_t>(part)];
+    if (known == 0) known = of_modelopt(algorithm);
   }
+  const auto take = [&](Part part, double& size) {
+    if (of_parts[static_cast<std::size_t>(part)] > 0) size = of_parts[static_cast<std::size_t>(part)];
+  };
+  take(Part::kDense, s.linear);
+  take(Part::kExperts, s.experts);
+  s.attention = s.plain;  // what is not named is not quantised
+  take(Part::kAttention, s.attention);
 }
 
 // ModelOpt's methods, and what packs weights in its NVFP4. They touch the head as well, unless it is left out.

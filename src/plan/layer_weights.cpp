@@ -23,10 +23,10 @@ void add_ordinary_attention(const Shape& s, Layer& l, std::int64_t index) {
     if (s.m.swa_head_dim > 0) key = value = static_cast<double>(s.m.swa_head_dim);
     if (s.m.swa_v_head_dim > 0) value = static_cast<double>(s.m.swa_v_head_dim);
   }
-  // Qwen3-Next and Qwen3.5 gate the output unless the configuration says no, HRM always.
+  // Qwen3-Next and Qwen3.5 gate the output unless the configuration says no, HRM and AFMoE always.
   const Value* gate = s.text.find("attn_output_gate");
   const bool gated =
-      gate != nullptr ? gate->truthy() : architecture_starts_with(s.m, {"Qwen3Next", "Qwen3_5", "HrmText"});
+      gate != nullptr ? gate->truthy() : architecture_starts_with(s.m, {"Qwen3Next", "Qwen3_5", "HrmText", "Afmoe"});
   l.output += heads * value * s.hidden;
   l.attention += s.hidden * heads * key * (gated ? 2 : 1) + heads * value * s.hidden;
   // Fewer key/value heads than ranks: each rank holds one, whole.

@@ -14,6 +14,7 @@
 #include "src/launch/workspace.h"
 #include "src/plan/compressed_pools.h"
 #include "src/plan/decode_shape.h"
+#include "src/plan/draft_weights.h"
 #include "src/plan/kept_layers.h"
 #include "src/plan/pools.h"
 #include "src/plan/weights.h"
@@ -186,7 +187,7 @@ std::optional<MemorySheet> memory_sheet(const Launch& launch, const MemoryInputs
     why = "the launch runs on " + device.as_string() + ", and the sheet is about an Intel GPU";
     return std::nullopt;
   }
-  const auto weights = inputs.stored ? inputs.stored : estimate_weights(*launch.model, weight_split(launch));
+  const auto weights = inputs.stored ? inputs.stored : estimate_served(*launch.model, weight_split(launch));
   if (why = why_not_counted(view, weights || inputs.weights_gib); !why.empty()) return std::nullopt;
   const auto cost = cache_cost(launch);
   if (!cost) {

@@ -187,26 +187,47 @@ std::size_t NamePattern::size() const {
   return out;
 }
 
+// Beside towers checkpoints and classes name the layers in several ways, and a class may translate one to another: as
+// the names themselves have it.
+static std::string_view layers_beside_towers(const Value& form) {
+  constexpr std::array<std::string_view, 3> kPaths = {"model.language_model.layers", "language_model.model.layers",
+                                                      "language_model.layers"};
+  for (const char* key : kLeftPlain) {
+    const Value* list = form.find(key);
+    if (list == nullptr || !list->is_list()) continue;
+    for (const Value& name : list->as_list()) {
+      if (!name.is_string()) continue;
+      for (const std::string_view path : kPaths) {
+        if (name.as_string().find(path) != std::string::npos) return path;
+      }
+    }
+  }
+  return "model.layers";
+}
+
 std::shared_ptr<const PlainModules> plain_modules_of(const ModelFacts& model) {
   struct Question {
     std::optional<std::string> method;
     std::int64_t layers;
+    bool has_towers;
     Value form;
     Value config;
     bool operator==(const Question& other) const {
-      return method == other.method && layers == other.layers && form.identical(other.form) &&
-             config.identical(other.config);
+      return method == other.method && layers == other.layers && has_towers == other.has_towers &&
+             form.identical(other.form) && config.identical(other.config);
     }
   };
   constexpr std::size_t kKept = 4;
   thread_local NewestRemembered<Question, std::shared_ptr<const PlainModules>> known(kKept);
-  return known.of({model.quantization, model.num_hidden_layers, described_form(model), model.hf_quant_config},
-                  [&] { return std::make_shared<const PlainModules>(model); });
+  return known.of(
+      {model.quantization, model.num_hidden_layers, model.is_multimodal, described_form(model), model.hf_quant_config},
+      [&] { return std::make_shared<const PlainModules>(model); });
 }
 
 PlainModules::PlainModules(const ModelFacts& model) {
   if (!model.quantization || !described_form(model).is_dict()) return;
   read(model);
+  if (model.is_multimodal) layers_ = layers_beside_towers(described_form(model));
   std::size_t letters = 0;
   for (const NamePattern& pattern : patterns_) {
     understood_ = understood_ && pattern.understood();
@@ -216,10 +237,12 @@ PlainModules::PlainModules(const ModelFacts& model) {
     understood_ = understood_ && pattern.understood();
     letters += pattern.size();
   }
-  constexpr std::size_t kPartsOfALayer = 5;
+  constexpr std::size_t kPartsOfALayer = 8;
   constexpr std::size_t kNameLetters = 50;
   const auto layers = static_cast<std::size_t>(std::max<std::int64_t>(model.num_hidden_layers, 0));
   if (letters * kPartsOfALayer * kNameLetters > limits::kPlainSteps / std::max<std::size_t>(layers, 1))
+    understood_ = false;
+  if (beginnings_.size() * kPartsOfALayer * 8 > limits::kPlainSteps / std::max<std::size_t>(layers, 1))
     understood_ = false;
   if (match_ == Match::kPart && names_.size() > limits::kPartNames) understood_ = false;
   if (any()) parts_.resize(layers);
@@ -254,6 +277,10 @@ void PlainModules::add(std::string_view name) {
     patterns_.emplace_back(name.substr(3));
     return;
   }
+  if (stars_ && name.size() > 1 && name.find('*') == name.size() - 1) {
+    beginnings_.emplace_back(name.substr(0, name.size() - 1));
+    return;
+  }
   if (stars_ && name.find('*') != std::string_view::npos) {
     std::string pattern;
     for (const char c : name) pattern += c == '.' ? "\\." : c == '*' ? ".*" : std::string(1, c);
@@ -286,7 +313,19 @@ bool PlainModules::leaves(const std::string& fused, const std::string& part) con
     if (stars_) return fits_a_part(p, fused);
     return p.matches(match_ == Match::kEnding ? part : fused);
   };
-  return names(asked) || std::ranges::any_of(patterns_, matches);
+  return names(asked) || begins_so(fused) || std::ranges::any_of(patterns_, matches);
+}
+
+bool PlainModules::begins_so(const std::string& module) const {
+  return std::ranges::any_of(beginnings_, [&](const std::string& beginning) {
+    if (module.starts_with(beginning)) return true;
+    for (std::size_t dot = module.find('.'); dot != std::string::npos; dot = module.find('.', dot + 1)) {
+      const std::string_view rest = std::string_view(module).substr(dot + 1);
+      // One part of the name, which has no dot.
+      if (beginning.find('.') == std::string::npos && rest.starts_with(beginning)) return true;
+    }
+    return false;
+  });
 }
 
 bool PlainModules::fits_a_part(const NamePattern& pattern, const std::string& module) const {
@@ -313,12 +352,15 @@ PlainParts PlainModules::in_layer(std::int64_t layer) const {
 }
 
 PlainParts PlainModules::parts_of(std::int64_t layer) const {
-  const std::string path = fmt::format("model.layers.{}.", layer);
+  const std::string path = fmt::format("{}.{}.", layers_, layer);
   const auto plain = [&](const char* fused, const char* part) { return leaves(path + fused, path + part); };
   return {.queries = plain("self_attn.qkv_proj", "self_attn.q_proj"),
           .output = plain("self_attn.o_proj", "self_attn.o_proj"),
           .gate_and_up = plain("mlp.gate_up_proj", "mlp.gate_proj"),
           .down = plain("mlp.down_proj", "mlp.down_proj"),
+          .state = plain("linear_attn.in_proj_qkvz", "linear_attn.in_proj_qkv"),
+          .shared = plain("mlp.shared_experts.gate_up_proj", "mlp.shared_experts.gate_proj") ||
+                    plain("mlp.shared_expert.gate_up_proj", "mlp.shared_expert.gate_proj"),
           .experts = plain("mlp.experts", "mlp.experts")};
 }
 

@@ -57,15 +57,19 @@ struct PlainParts {
   bool output = false;
   bool gate_and_up = false;
   bool down = false;
+  bool state = false;  // of linear attention
+  bool shared = false;
   bool experts = false;
-  [[nodiscard]] bool any() const { return queries || output || gate_and_up || down || experts; }
+  [[nodiscard]] bool any() const { return queries || output || gate_and_up || down || state || shared || experts; }
 };
 
 class PlainModules {
  public:
   explicit PlainModules(const ModelFacts& model);
   // Some are named, and each name is understood.
-  [[nodiscard]] bool any() const { return understood_ && (!names_.empty() || !patterns_.empty()); }
+  [[nodiscard]] bool any() const {
+    return understood_ && (!names_.empty() || !patterns_.empty() || !beginnings_.empty());
+  }
   [[nodiscard]] bool understood() const { return understood_; }
   [[nodiscard]] PlainParts in_layer(std::int64_t layer) const;
   [[nodiscard]] bool leaves_plain(const std::string& module) const { return !understood_ || leaves(module, module); }
@@ -85,11 +89,14 @@ class PlainModules {
 
   // ModelOpt's names may hold stars, and fit a module or one part of its name.
   [[nodiscard]] bool fits_a_part(const NamePattern& pattern, const std::string& module) const;
+  [[nodiscard]] bool begins_so(const std::string& module) const;
 
   Match match_ = Match::kPart;
   bool stars_ = false;
+  std::string_view layers_ = "model.layers";
   std::unordered_set<std::string> names_;
   std::vector<NamePattern> patterns_;
+  std::vector<std::string> beginnings_;             // of ModelOpt's names with one star, at their end: most are so
   std::vector<std::pair<NamePattern, Value>> own_;  // of modules that are quantised in another way
   bool understood_ = true;
   mutable std::vector<std::optional<PlainParts>> parts_;  // of the layers that were asked for

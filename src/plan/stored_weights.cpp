@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "src/facts/kinds.h"
+#include "src/plan/draft_weights.h"
 #include "src/plan/element_sizes.h"
 #include "src/plan/kept_answers.h"
 #include "src/plan/output_head.h"
@@ -263,7 +264,7 @@ std::optional<CountedWeights> count(const ModelFacts& model, const WeightSplit& 
     stored->exact = stored->exact && misshapen_tensor(model, *files).empty() && absent_scales(model, *files).empty();
     return CountedWeights{*stored, true};
   }
-  const auto shapes = estimate_weights(model, split);
+  const auto shapes = estimate_served(model, split);
   return shapes ? std::optional(CountedWeights{*shapes, false}) : std::nullopt;
 }
 

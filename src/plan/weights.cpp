@@ -84,6 +84,7 @@ struct LeftPlain {
   double state = 0;
   double dense = 0;
   double copied = 0;
+  double shared = 0;
   double experts = 0;
 };
 
@@ -96,6 +97,8 @@ LeftPlain left_plain(const Layer& l, const PlainParts& parts, bool latent) {
   }
   if (l.output > 0) out.attention = (parts.queries ? l.attention - l.output : 0) + (parts.output ? l.output : 0);
   if (l.down > 0) out.dense = (parts.gate_and_up ? l.dense - l.down : 0) + (parts.down ? l.down : 0);
+  if (parts.state) out.state = l.state;
+  if (parts.shared) out.shared = l.shared;
   if (parts.experts) out.experts = l.experts;
   return out;
 }
@@ -169,16 +172,17 @@ RanksOfParts ranks_of_parts(const Shape& s, const ElementSizes& bytes, const Wei
 void add_parts(Tally& tally, std::size_t stage, const Layer& l, const LeftPlain& plain, const ElementSizes& bytes,
                const RanksOfParts& ranks) {
   tally.add(stage, plain.attention, bytes.plain, ranks.attention);
-  tally.add(stage, l.attention - plain.attention, bytes.linear, ranks.attention);
+  tally.add(stage, l.attention - plain.attention, bytes.of_attention(), ranks.attention);
   tally.add(stage, plain.state, bytes.plain, ranks.state);
-  tally.add(stage, l.state - plain.state, bytes.linear, ranks.state);
+  tally.add(stage, l.state - plain.state, bytes.of_attention(), ranks.state);
   tally.add(stage, plain.copied, bytes.plain, 1);
-  tally.add(stage, l.copied - plain.copied, bytes.linear, 1);
+  tally.add(stage, l.copied - plain.copied, bytes.of_attention(), 1);
   tally.add(stage, l.plain, bytes.plain, 1);
   const double dense = l.experts == 0 ? ranks.dense_alone : ranks.dense;
   tally.add(stage, plain.dense, bytes.plain, dense);
   tally.add(stage, l.dense - plain.dense, bytes.linear, dense);
-  tally.add(stage, l.shared, bytes.linear, ranks.shared);
+  tally.add(stage, plain.shared, bytes.plain, ranks.shared);
+  tally.add(stage, l.shared - plain.shared, bytes.linear, ranks.shared);
   tally.add(stage, plain.experts, bytes.plain, ranks.experts);
   tally.add(stage, l.experts - plain.experts, bytes.experts, ranks.experts);
 }
@@ -193,7 +197,8 @@ double add_layers(Tally& tally, Shape& s, const WeightSplit& split, const std::v
   const RanksOfParts ranks = ranks_of_parts(s, bytes, split);
   const ExpertTables tables = expert_tables(bytes, s, split);
   const bool plain_attention = leaves_attention_plain(s.m);
-  const bool named = modules.any() && !s.m.architectures.empty() && s.m.architectures.front().ends_with("ForCausalLM");
+  const bool of_text = !s.m.architectures.empty() && s.m.architectures.front().ends_with("ForCausalLM");
+  const bool named = modules.any() && (of_text || s.m.is_multimodal);
   s.exact = s.exact && modules.understood();
   Layers all(s, built_layers(s.m), split);
   double of_last = 0;
