@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "src/facts/transformers/model_builder.h"
+#include "src/python/text.h"
 
 namespace preflight::facts {
 
@@ -19,9 +20,10 @@ Value layer_overrides(const HfConfigPtr& config) {
     for (const auto& [name, value] : given.as_dict()) {
       if (!config->has(name) || config->get(name) != value) differing.emplace_back(name, value);
     }
-    // Files write the layer as a number or with leading zeros ("05").
-    const std::string number = layer.substr(std::min(layer.find_first_not_of('0'), layer.size() - 1));
-    if (!differing.empty()) kept.emplace_back(number, Value::dict(std::move(differing)));
+    // As int() takes it: with leading zeros ("05"), a sign or blanks.
+    const auto number = python::to_int(layer);
+    if (!differing.empty())
+      kept.emplace_back(number ? std::to_string(*number) : layer, Value::dict(std::move(differing)));
   }
   return Value::dict(std::move(kept));
 }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "src/base/number_text.h"
+#include "src/facts/layer_shapes.h"
 #include "src/facts/transformers/config_rules.h"
 #include "src/facts/transformers/rule_values.h"
 #include "src/python/text.h"
@@ -147,7 +148,7 @@ void set_per_layer(const HfConfigPtr& self, const Value& layers, std::string_vie
   if (!layers.is_dict()) rule_error("AttributeError", function, "per_layer_config is no mapping");
   const Value count = self->get("num_hidden_layers");
   for (const auto& [key, overrides] : layers.as_dict()) {
-    const auto layer = number_in<std::int64_t>(key);
+    const auto layer = python::to_int(key);
     if (!layer) {
       rule_error("ValueError", function, fmt::format("per_layer_config names the layer {}", key.substr(0, 40)));
     }
@@ -262,6 +263,19 @@ void set_fields(const ConfigClass& c, const HfConfigPtr& self, Arguments& kwargs
 
 }  // namespace
 
+void check_layer_types_of_fields(const HfConfigPtr& self, std::string_view function) {
+  const ConfigClass* strict = strict_class(self->config_class());
+  if (strict == nullptr) return;
+  for (const auto& [layer, overrides] : layer_overrides(self).as_dict()) {
+    for (const auto& [name, value] : overrides.as_dict()) {
+      const Value* type = strict->checks.find(name);
+      if (type == nullptr || matches(value, *type)) continue;
+      rule_error("StrictDataclassFieldValidationError", function,
+                 fmt::format("{} of layer {} has the wrong type: {}", name, layer, value.repr().substr(0, 60)));
+    }
+  }
+}
+
 void set_checked(const HfConfigPtr& config, const std::string& name, Attribute value, std::string_view function) {
   if (const ConfigClass* c = config->config_class();
       c != nullptr && contains(c->readonly, std::string(config->resolve(name)))) {
@@ -284,6 +298,17 @@ void set_checked(const HfConfigPtr& config, const std::string& name, Attribute v
   }
 }
 
+// Sets of rotary parameters under labels are filled in before a class's own derivations.
+static void check_labelled_parts(const ConfigClass& c, const HfConfigPtr& self, std::string_view function) {
+  const Value rope = self->get("rope_parameters");
+  if (c.tables->release() < v0_5(22) || !c.rope_labels.is_list() || !rope.is_dict()) return;
+  for (const Value& label : c.rope_labels.as_list()) {
+    const Value* part = label.is_string() ? rope.find(label.as_string()) : nullptr;
+    if (part == nullptr || part->is_none() || part->is_dict()) continue;
+    rule_error("AttributeError", function, fmt::format("{} in place of rope_parameters", part->repr().substr(0, 60)));
+  }
+}
+
 void run_post(const ConfigClass* c, const HfConfigPtr& self, Arguments kwargs, std::string_view function) {
   while (c != nullptr && !c->post) c = c->base;
   if (c == nullptr || c->base == nullptr) {
@@ -291,6 +316,8 @@ void run_post(const ConfigClass* c, const HfConfigPtr& self, Arguments kwargs, s
     if (any != nullptr) root_post(*any->tables, self, std::move(kwargs), function);
     return;
   }
+  check_labelled_parts(*c, self, function);
+  if (c->rope_labels.is_list()) kwargs = convert_rope(c, self, std::move(kwargs), function);
   RuleFrame frame{*c->tables, c,     self,   std::move(kwargs), {}, frame_of(*c, "__post_init__", function),
                   false,      false, Value()};
   run_rules(frame, *c->post);

@@ -182,6 +182,32 @@ void validate_even_head(const HfConfigPtr& self, const Value& rope, std::string_
   rule_error("StrictDataclassClassValidationError", function, fmt::format("head_dim {} is odd", dim.repr()));
 }
 
+// What the check of its type asks of one set of parameters.
+void validate_set(const HfConfigPtr& self, const Value& named, std::string_view function) {
+  const Value type = field(named, "rope_type");
+  if (type == Value("linear") || type == Value("dynamic")) require_keys(named, {"factor"}, function);
+  if (type == Value("yarn")) validate_yarn(self, named, function);
+  if (type == Value("longrope")) validate_longrope(self, named, function);
+  if (type == Value("llama3")) validate_llama3(self, named, function);
+  if (type == Value("proportional")) require_keys(named, {"rope_theta"}, function);
+}
+
+// DeepSeek-V4's own check, and what its parameters were made into before: of the sets that its labels name, each in the
+// place of all while it is looked at.
+void validate_labelled_rope(const HfConfigPtr& self, const Value& labels, std::string_view function) {
+  Value all = self->get("rope_parameters");
+  if (!all.is_dict()) return;
+  for (const Value& label : labels.as_list()) {
+    if (!label.is_string() || !field(all, label.as_string()).is_dict()) continue;
+    const Value found = field(all, label.as_string());
+    const Value set = standard_layer(self->config_class()->tables->release(), self, found, false);
+    all = all.with(label.as_string(), set);
+    self->set("rope_parameters", set);
+    validate_set(self, set, function);
+  }
+  self->set("rope_parameters", all);
+}
+
 // Every class is checked, and the check itself leaves the type in what it checked.
 void validate_rope(const HfConfigPtr& self, std::string_view function) {
   const ConfigClass* c = self->config_class();
@@ -210,12 +236,7 @@ void validate_rope(const HfConfigPtr& self, std::string_view function) {
   for (const auto& named : sets) {
     if (named.is_none() && release >= kEvenHeads) continue;  // a kind of layer that is not rotated
     require_mapping(named);
-    const Value type = field(named, "rope_type");
-    if (type == Value("linear") || type == Value("dynamic")) require_keys(named, {"factor"}, function);
-    if (type == Value("yarn")) validate_yarn(self, named, function);
-    if (type == Value("longrope")) validate_longrope(self, named, function);
-    if (type == Value("llama3")) validate_llama3(self, named, function);
-    if (type == Value("proportional")) require_keys(named, {"rope_theta"}, function);
+    validate_set(self, named, function);
     if (release >= kEvenHeads) validate_even_head(self, named, function);
   }
 }
@@ -319,6 +340,8 @@ bool is_product(const Value& dim, const Value& heads, const Value& embed) {
 
 void run_validator(const ConfigClass* c, const HfConfigPtr& self, std::string_view name, std::string_view function) {
   const Value* own = c == nullptr ? nullptr : c->validators.find(name);
+  if (own != nullptr && !own->is_string() && name == "validate_rope" && c->rope_labels.is_list())
+    return validate_labelled_rope(self, c->rope_labels, function);
   if (own != nullptr && !own->is_string()) return;  // a check of its own that the tables do not hold
   if (own != nullptr) {
     RuleFrame frame{*c->tables, c, self, {}, {}, function, false, false, Value()};
@@ -333,6 +356,8 @@ void run_validator(const ConfigClass* c, const HfConfigPtr& self, std::string_vi
   }
   if (name == "validate_rope") validate_rope(self, function);
   if (name == "validate_layer_type") validate_layer_types(self, function);
+  if (name == "validate_architecture" && c != nullptr && c->tables->release() >= v0_5(22))
+    check_layer_types_of_fields(self, function);
   if (name == "validate_architecture" && self->has("head_dim") && self->has("num_heads") && self->has("embed_dim") &&
       !is_product(self->get("head_dim"), self->get("num_heads"), self->get("embed_dim"))) {
     rule_error("StrictDataclassClassValidationError", function, "embed_dim is no multiple of the heads");

@@ -68,6 +68,8 @@ void run_validator(const ConfigClass* config_class, const HfConfigPtr& self, std
                    std::string_view function);
 void validate(const ConfigClass& config_class, const HfConfigPtr& self, std::string_view function);
 // Sets a field after its declared type has been checked.
+// What layers have of their own is set, type and all, on a configuration of each layer.
+void check_layer_types_of_fields(const HfConfigPtr& self, std::string_view function);
 void set_checked(const HfConfigPtr& config, const std::string& name, Attribute value, std::string_view function);
 
 }  // namespace preflight::facts
