@@ -266,7 +266,8 @@ void set_fields(const ConfigClass& c, const HfConfigPtr& self, Arguments& kwargs
 void check_layer_types_of_fields(const HfConfigPtr& self, std::string_view function) {
   const ConfigClass* strict = strict_class(self->config_class());
   if (strict == nullptr) return;
-  for (const auto& [layer, overrides] : layer_overrides(self).as_dict()) {
+  const Value layers = layer_overrides(self);
+  for (const auto& [layer, overrides] : layers.as_dict()) {
     for (const auto& [name, value] : overrides.as_dict()) {
       const Value* type = strict->checks.find(name);
       if (type == nullptr || matches(value, *type)) continue;
