@@ -384,6 +384,35 @@ TEST(RemediesTold, OfALaunchNameTheWarningsThatStay) {
   EXPECT_THAT(run.out, ::testing::HasSubstr("resolved and checked again: no errors; EN001 stays"));
 }
 
+// What the finding advises comes first, with what SGLang wants beside it: pages that the backend takes.
+TEST(RemediesTold, ComeFirstWithWhatTheyBring) {
+  const auto run = run_tool({"check",
+                             "--no-kernel",
+                             "--device-profile",
+                             "b60",
+                             "--device-count",
+                             "8",
+                             "--format",
+                             "json",
+                             "--sglang-version",
+                             "0.5.19",
+                             "--",
+                             "--model-path",
+                             "deepseek-ai/DeepSeek-V2-Lite-Chat",
+                             "--trust-remote-code",
+                             "--tp",
+                             "2",
+                             "--attention-backend",
+                             "intel_xpu",
+                             "--page-size",
+                             "64"});
+  const auto fixes = nlohmann::json::parse(run.out)["fixes"];
+  EXPECT_THAT(fixes[0]["command"].get<std::string>(),
+              ::testing::HasSubstr("--page-size 128 --decode-attention-backend intel_xpu"));
+  EXPECT_THAT(fixes[1]["command"].get<std::string>(),
+              ::testing::HasSubstr("--attention-backend triton --page-size 64"));
+}
+
 TEST(RemediesTold, GiveUpTheLeast) {
   const std::string fix = fix_told("PL002", {"--device-profile", "a770"}, {"--model-path", "Qwen/Qwen3-8B"});
   EXPECT_TRUE(fix.starts_with("--tp-size 2, ")) << fix;

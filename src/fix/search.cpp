@@ -260,7 +260,8 @@ class Search {
       }
       State next = s;
       if (!apply(c, question_.release, next)) continue;
-      next.advice = s.depth == 0 && c.is_advised ? std::optional(advice++) : std::nullopt;
+      // Advice on what advice brings is still the finding's.
+      next.advice = !c.is_advised ? std::nullopt : s.depth == 0 ? std::optional(advice++) : s.advice;
       const auto [key, first_sight] = seen_.insert(key_of(next));
       if (!first_sight) continue;
       kept_bytes_ += kStateCost * key->size();
@@ -409,6 +410,8 @@ class Search {
     if (fix.changes.empty() && fix.stored_as.empty()) return;
     if (std::ranges::any_of(found_, [&](const Found& f) { return is_another_size(fix, f.fix); })) return;
     Trial t = tried(tried_as);
+    // Of two ways to one launch the advised one is told.
+    std::erase_if(found_, [&](const Found& f) { return s.advice && !f.advice && is_told(fix, t.launch, f); });
     if (std::ranges::any_of(found_, [&](const Found& f) { return is_told(fix, t.launch, f); })) return;
     fix.leaves = left_by(t);
     fix.stays = kept_by(t, fix.leaves);
