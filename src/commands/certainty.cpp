@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <vector>
 
 #include <fmt/format.h>
@@ -55,25 +56,33 @@ std::vector<Remedy> less_of_what_was_asked(const Launch& launch) {
   return remedies;
 }
 
+// What the launch may do about it, its own sizes first.
+std::vector<Remedy> room_for_a_request(const Rule& rule, const Launch& launch, const MemorySummary& memory,
+                                       Field field) {
+  std::vector<Remedy> list;
+  if (field == Field::context_length) list.push_back({.steps = {{StepKind::kLower, "--context-length"}}});
+  std::ranges::move(less_of_what_was_asked(launch), std::back_inserter(list));
+  if (field == Field::max_total_tokens) {
+    list.push_back(rules::to_give("--max-total-tokens", {std::to_string(memory.wanted)}));
+    list.push_back(rules::to_drop("--max-total-tokens"));
+  } else {
+    std::ranges::move(rules::remedies_of(rule), std::back_inserter(list));
+  }
+  if (launch.model && launch.model->quantization)
+    std::erase_if(list, [](const Remedy& r) { return !r.stored_as.empty(); });
+  return list;
+}
+
 Diagnostic serves_nothing(const Launch& launch, const MemorySummary& memory, const MachineFacts* machine) {
   const Rule* rule = find_rule(kServesNothing);
   const bool by_limit = doubt_is_by_limit(launch, memory);
-  const bool sure = memory.counted() && !is_assumed(machine) && !by_limit;
-  Diagnostic d = rules::from_record(*rule, doubt_of(launch, memory, machine), field_of_doubt(launch, by_limit), launch);
-  if (sure) d.severity = Severity::kError;
+  const Field field = field_of_doubt(launch, by_limit);
+  Diagnostic d = rules::from_record(*rule, doubt_of(launch, memory, machine), field, launch,
+                                    room_for_a_request(*rule, launch, memory, field));
+  if (memory.counted() && !is_assumed(machine) && !by_limit) d.severity = Severity::kError;
   const double missing = std::max(0.0, -memory.cache_and_states()) / std::max(memory.device, 1.0);
-  d.excess =
-      missing + 1 - static_cast<double>(memory.tokens) / static_cast<double>(std::max<std::int64_t>(1, memory.wanted));
-  d.remedies = by_limit ? std::vector{rules::to_give("--max-total-tokens", {std::to_string(memory.wanted)}),
-                                      rules::to_drop("--max-total-tokens")}
-                        : rules::remedies_of(*rule);
-  const std::vector<Remedy> sizes = less_of_what_was_asked(launch);
-  d.remedies.insert(d.remedies.begin(), sizes.begin(), sizes.end());
-  if (d.field == Field::context_length)
-    d.remedies.insert(d.remedies.begin(), Remedy{.steps = {{StepKind::kLower, "--context-length"}}});
-  if (launch.model && launch.model->quantization)
-    std::erase_if(d.remedies, [](const Remedy& r) { return !r.stored_as.empty(); });
-  rules::say_remedies(d, launch.release());
+  const auto wanted = static_cast<double>(std::max<std::int64_t>(1, memory.wanted));
+  d.excess = missing + 1 - static_cast<double>(memory.tokens) / wanted;
   return d;
 }
 

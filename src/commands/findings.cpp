@@ -196,13 +196,11 @@ std::optional<Diagnostic> incomplete_gguf(const facts::GgufFile& file, Field fie
 
 // Packed weights, where a file beside config.json describes them and nobody names their method, are no fault of theirs.
 Diagnostic do_not_fit(std::string message, Field field, const Launch& launch) {
-  Diagnostic out = rules::from_record(*find_rule("MD006"), std::move(message), field, launch);
-  if (field != Field::model_path || launch.args.last_given(Field::quantization) != nullptr) return out;
-  if (const auto& beside = launch.model->described_beside) {
-    out.remedies = {rules::to_give("--quantization", {beside->method})};
-    rules::say_remedies(out, launch.release());
-  }
-  return out;
+  std::vector<Remedy> remedies;
+  const bool is_of_model = field == Field::model_path && launch.args.last_given(Field::quantization) == nullptr;
+  if (is_of_model && launch.model->described_beside)
+    remedies = {rules::to_give("--quantization", {launch.model->described_beside->method})};
+  return rules::from_record(*find_rule("MD006"), std::move(message), field, launch, std::move(remedies));
 }
 
 // What the model's own files lack. A model of the built-in table has none here.

@@ -188,14 +188,11 @@ std::optional<Diagnostic> embeddings_not_asked_for(const PreparedLaunch& prepare
   const auto modules = prepared.inputs.models->json_file(path.as_string(), "modules.json");
   if (!modules || !pools(*modules)) return std::nullopt;
   const Rule& rule = *find_rule("MD011");
-  Diagnostic out = rules::from_record(
+  return rules::from_record(
       rule,
       fmt::format("{}: by its modules.json it makes embeddings, and without --is-embedding this server generates text",
                   path.as_string()),
       Field::model_path, launch);
-  out.remedies = rules::remedies_of(rule);
-  rules::say_remedies(out, launch.release());
-  return out;
 }
 
 }  // namespace preflight::commands

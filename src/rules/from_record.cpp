@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "src/rules/remedy_words.h"
+
 namespace preflight::rules {
 
 Diagnostic from_record(const Rule& rule, std::string message, std::optional<Field> field) {
@@ -15,8 +17,11 @@ Diagnostic from_record(const Rule& rule, std::string message, std::optional<Fiel
           .source = std::string(rule.source)};
 }
 
-Diagnostic from_record(const Rule& rule, std::string message, Field field, const Launch& launch) {
+Diagnostic from_record(const Rule& rule, std::string message, Field field, const Launch& launch,
+                       std::vector<Remedy> remedies) {
   Diagnostic d = from_record(rule, std::move(message), field);
+  d.remedies = remedies.empty() ? remedies_of(rule) : std::move(remedies);
+  say_remedies(d, launch.release());
   if (const GivenOption* given = launch.args.last_given(field)) d.where = given->where;
   return d;
 }
