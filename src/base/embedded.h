@@ -20,6 +20,7 @@ std::span<const EmbeddedFile> environment();          // configs/sglang/environm
 std::span<const EmbeddedFile> messages();             // configs/sglang/messages.txt
 std::span<const EmbeddedFile> model_classes();        // configs/sglang/model_classes.json
 std::span<const EmbeddedFile> usual_architectures();  // configs/sglang/usual_architectures.txt
+std::span<const EmbeddedFile> transformers_types();   // configs/transformers/tensor_plans.txt, wordless.txt
 std::span<const EmbeddedFile> python_resolver();      // src/resolve/peer/ask_sglang.py
 std::span<const EmbeddedFile> kernel_peer();          // src/kernels/peer/ask_kernels.py
 
