@@ -243,6 +243,47 @@ std::optional<Finding> scaling_not_taken(const LaunchFacts& f) {
   return finding;
 }
 
+// Classes that build their language part of the configuration that is nested for it; others read the whole one's.
+constexpr std::array<std::string_view, 7> kOfTextConfig = {
+    "Gemma3ForConditionalGeneration",    "Gemma4ForConditionalGeneration",     "Llama4ForConditionalGeneration",
+    "KimiVLForConditionalGeneration",    "Qwen3VLMoeForConditionalGeneration", "Qwen3_5ForConditionalGeneration",
+    "Qwen3_5MoeForConditionalGeneration"};
+
+// The model's own parameters with what is asked for among them. Of sets for kinds of layers nobody knows which is
+// meant.
+Remedy within_text_part(const Override& given, const Value& asked, const Value& of_model) {
+  const auto is_set = [](const auto& member) { return member.second.is_dict(); };
+  const bool has_sets = of_model.is_dict() && std::ranges::any_of(of_model.as_dict(), is_set);
+  if (has_sets || !asked.is_dict()) return to_drop("--json-model-override-args");
+  Value::Dict rope;
+  if (of_model.is_dict()) {
+    for (const auto& [key, value] : of_model.as_dict()) {
+      if (key != "type" && asked.find(key) == nullptr) rope.emplace_back(key, value);
+    }
+  }
+  for (const auto& member : asked.as_dict()) rope.push_back(member);
+  Value::Dict all{{"text_config", Value::dict({{"rope_parameters", Value::dict(std::move(rope))}})}};
+  for (const auto& member : given.all.as_dict()) {
+    if (member.first != given.key && member.first != "rope_theta") all.push_back(member);
+  }
+  return to_give("--json-model-override-args", {Value::dict(std::move(all)).json()});
+}
+
+std::optional<Finding> beside_the_text_part(const LaunchFacts& f) {
+  const std::string_view served = has_classes_of_its_own(f) ? "" : serving_class(f);
+  if (std::ranges::find(kOfTextConfig, served) == kOfTextConfig.end()) return std::nullopt;
+  const auto given = override_of(f);
+  if (!given || given->all.find("text_config") != nullptr) return std::nullopt;
+  const Value* base = given->all.find("rope_theta");
+  const bool scales = given->all.find(given->key) != nullptr;
+  if (!scales && base == nullptr) return std::nullopt;
+  const std::string what = scales ? given->key : "rope_theta";
+  return Finding{
+      .message = fmt::format("{} stands beside text_config, and {} makes its positions of what is in it", what, served),
+      .remedies = {within_text_part(*given, scales ? given->rope : Value::dict({{"rope_theta", *base}}),
+                                    f.model().text("rope_parameters"))}};
+}
+
 const Rule kRules[] = {
     {.id = "RO001",
      .field = Field::json_model_override_args,
@@ -333,6 +374,24 @@ const Rule kRules[] = {
                    {.model = "qwen3-8b",
                     .args = "--device xpu --json-model-override-args "
                             "{\"rope_scaling\":{\"rope_type\":\"linear\",\"rope_theta\":1000000,\"factor\":4.0}}"}}}},
+    {.id = "RO007",
+     .severity = Severity::kWarning,
+     .field = Field::json_model_override_args,
+     .summary = "an override of the positions beside the language part that has them",
+     .why = "The override is set on the whole configuration; the class builds its language part of text_config, which "
+            "keeps the model's own positions, with no log line: what was asked for is not applied.",
+     .remedies = {words("the override within \"text_config\", together with what is to stay there")},
+     .source = "sglang/srt/utils/hf_transformers/config.py; srt/models: gemma3_mm.py, gemma4_mm.py, mllama4.py, "
+               "kimi_vl.py, qwen3_vl.py, qwen3_5.py",
+     .check = beside_the_text_part,
+     .fires_on = {{{.model = "gemma-3-27b-it",
+                    .args = "--device xpu --tp-size 4 --json-model-override-args "
+                            "{\"rope_scaling\":{\"rope_type\":\"linear\",\"rope_theta\":1000000,\"factor\":4.0}}"}}},
+     .quiet_on = {{{.model = "qwen3-vl-8b-instruct",
+                    .args = "--device xpu --json-model-override-args "
+                            "{\"rope_scaling\":{\"rope_type\":\"yarn\",\"rope_theta\":5000000,\"factor\":2.0,"
+                            "\"original_max_position_embeddings\":262144}}"},
+                   {.model = "gemma-3-27b-it", .args = "--device xpu --tp-size 4"}}}},
 };
 
 }  // namespace

@@ -152,8 +152,7 @@ std::string memory_html(const MemorySummary& m) {
       "<p class=\"key\"><span><i class=\"used\"></i>{7} {2}{1:.2f} GiB</span> <span><i "
       "class=\"cache\"></i>{5}</span> "
       "<span><i></i>the rest of {0:.2f} GiB; --mem-fraction-static {6:.4g}</span></p>\n",
-      m.device, m.weights, m.exact ? "" : "about ", used, cache, cache_words, m.fraction,
-      loaded);
+      m.device, m.weights, m.exact ? "" : "about ", used, cache, cache_words, m.fraction, loaded);
 }
 
 std::string picture_html(const Launch& launch, const Plan& plan) {
