@@ -418,6 +418,13 @@ TEST(RemediesTold, GiveUpTheLeast) {
   EXPECT_TRUE(fix.starts_with("--tp-size 2, ")) << fix;
 }
 
+// Of an option that is a part of another field the typed value stays where it was.
+TEST(RemediesTold, SayWhatAPartOfAFieldEndsWith) {
+  const auto run = run_tool({"check", "--no-kernel", "--", "--model-path", "Qwen/Qwen3-0.6B", "--device", "xpu",
+                             "--cuda-graph-backend-decode", "breakable"});
+  EXPECT_THAT(run.out, ::testing::HasSubstr("fix: --cuda-graph-backend-decode disabled"));
+}
+
 TEST(RemediesTold, SayWhatAChangeEndsWith) {
   EXPECT_EQ(fix_told("CH001", {},
                      {"--model-path", "Qwen/Qwen3-0.6B", "--attention-backend", "intel_xpu", "--page-size", "32"}),

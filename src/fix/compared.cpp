@@ -56,11 +56,11 @@ bool may_move(Field f) {
   return f == Field::mem_fraction_static || f == Field::chunked_prefill_size || f == Field::schedule_conservativeness;
 }
 
-std::optional<std::string> remark_on_values(const Launch& now, const Launch& then) {
+std::optional<std::string> remark_on_values(const Launch& now, const Launch& then, std::optional<Field> as_typed) {
   if (now.release() != then.release() || now.resolved.empty() || then.resolved.empty()) return std::nullopt;
   std::string moved;
   for (const Field f : fields_of(now.release())) {
-    if (is_chosen_anew(f) || now[f].identical(then[f])) continue;
+    if (is_chosen_anew(f) || f == as_typed || now[f].identical(then[f])) continue;
     const args::Option* option = option_of(now.release(), f);
     if (option == nullptr || !may_move(f)) return std::nullopt;
     moved += fmt::format("{}{} is then {}, not {}", moved.empty() ? "" : "; ", usual_name(*option), then[f].repr(),

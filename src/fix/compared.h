@@ -23,8 +23,8 @@ bool is_worse(const Diagnostic& now, const std::vector<Diagnostic>& before);
 // Values that follow from the others in small steps; a remedy may move them, and says so.
 bool may_move(Field f);
 // What a launch resolves to otherwise, as a remark "(--mem-fraction-static is then 0.841, not 0.838)"; "" where nothing
-// does. nullopt: it is another launch.
-std::optional<std::string> remark_on_values(const Launch& now, const Launch& then);
+// does. nullopt: it is another launch. `as_typed`: a field that stays what was typed, whatever another makes of it.
+std::optional<std::string> remark_on_values(const Launch& now, const Launch& then, std::optional<Field> as_typed = {});
 // Whether two lists of arguments make one launch, however it was asked for.
 bool resolve_alike(const Launch& a, const Launch& b);
 // Remedies that differ in one value are one remedy with several.

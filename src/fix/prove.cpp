@@ -674,6 +674,13 @@ class Prover {
     return list;
   }
 
+  // The option of a changed value that is a part of another field: it stays as it was typed.
+  [[nodiscard]] std::optional<Field> part_as_typed(const Diagnostic& finding) const {
+    const bool stays =
+        finding.field && !launch_.resolved.empty() && launch_[*finding.field].identical(launch_.args[*finding.field]);
+    return stays ? finding.field : std::nullopt;
+  }
+
   // `told`: the remedy as it will be told, with what else it moves.
   Outcome outcome_of(const Diagnostic& finding, const Candidate& c, Remedy& told) {
     const auto now = arranged(c);
@@ -685,7 +692,7 @@ class Prover {
     const Look* seen = look_at(*now, c.remedy);
     if (seen == nullptr || is_in(finding, seen->findings)) return Outcome::kFails;
     if (finding.rule == "CH001") {
-      const auto remark = remark_on_values(launch_, seen->launch);
+      const auto remark = remark_on_values(launch_, seen->launch, part_as_typed(finding));
       if (!remark) return Outcome::kFails;
       if (!remark->empty()) told.words = *remark;
     }
