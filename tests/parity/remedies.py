@@ -43,6 +43,9 @@ def spellings():
 
 
 FLAGS = spellings()
+# How many words belong to an option: a number, or all up to the next option.
+WORDS = {flag: {"+": 10**6, "*": 10**6, "?": 1, None: 1}.get(row["value"].get("nargs"), row["value"].get("nargs"))
+         for row in json.loads((SOURCE / "configs/sglang/options.json").read_text(encoding="utf-8")) for flag in row["value"]["flags"]}
 
 
 def is_spelling(word, name):
@@ -54,11 +57,15 @@ def is_spelling(word, name):
 
 
 def without(args, name):
-    """The words without the option, its values with it."""
-    out, dropping = [], False
+    """The words without the option, its values with it. What stands behind these, and is no option, stays."""
+    out, left = [], 0
     for word in args:
         if word.startswith("--"):
             dropping = is_spelling(word, name)
+            left = WORDS.get(name, 10**6) if dropping and "=" not in word else 0
+        else:
+            dropping = left > 0
+            left -= 1
         if not dropping:
             out.append(word)
     return out
