@@ -34,7 +34,9 @@ struct Bytes {
 // Layers of the checkpoint's own that predict further tokens: each like its last layer, and a matrix that joins the
 // last hidden state with the next token. The target's table and head replace the draft's only after the pool is sized.
 Bytes predictor(const Launch& launch, const ModelFacts& draft, const WeightSplit& split) {
-  const auto weights = estimate_weights(*launch.model, split);
+  // LongCat's prediction layer is of another kind than its others.
+  const bool of_own_kind = first_architecture_has(draft, {"LongcatFlash"});
+  const auto weights = estimate_weights(of_own_kind ? draft : *launch.model, split);
   if (!weights) return {};
   const double hidden = static_cast<double>(launch.model->hidden_size);
   const double joining = 2 * hidden * hidden * plain_bytes(draft);

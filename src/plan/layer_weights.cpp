@@ -232,6 +232,10 @@ Layer Layers::lettered(char letter, std::int64_t index) const {
 Layer Layers::layer_of(std::int64_t index) const {
   Layer l;
   add_mixing(l, index);
+  if (architecture_starts_with(s_.m, {"LongcatFlashForCausalLMNextN"})) {  // its prediction layer has no experts
+    add_dense(s_, l, width_, gated_);
+    return l;
+  }
   if (is_longcat(s_.m)) {  // two attentions and two MLPs, and experts beside them
     add_mixing(l, index);
     add_dense(s_, l, width_, gated_);
