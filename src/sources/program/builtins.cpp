@@ -640,6 +640,8 @@ Val Follower::call_native(const std::string& name, const Object& callee, Argumen
       callee.bound.empty() && name.find('.') != std::string::npos && is_type(name.substr(0, name.find('.')));
   if (!of_type && misfits(name, a)) refuse("TypeError", a.at);
   if (const char* refused = refused_value(name, a); refused != nullptr && callee.bound.empty()) refuse(refused, a.at);
+  if (callee.bound.empty()) refuse_keywords(name, a);
+  may_fail(name, callee, a);
   if (auto out = with_keywords_unread(name, a)) {
     if (!callee.bound.empty()) handed_over(callee.bound[0], name, a.at);
     return *out;

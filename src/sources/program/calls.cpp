@@ -149,7 +149,7 @@ void Follower::bind_parameters(const std::vector<Parameter>& parameters, Argumen
         if (!named.contains(name)) set_entry(into.object, text(name, a.at), v, a.at);
       }
       if (!a.more.empty()) into.object->now.open = "arguments that are not known here are handed over";
-    } else if (const Val* key = a.key(one.name)) {
+    } else if (const Val* key = one.positional_only ? nullptr : a.key(one.name)) {
       into = *key;
       named.insert(one.name);
     } else if (!one.keyword_only && next < known) {
@@ -443,6 +443,7 @@ Val Follower::instantiate(Object* type, Arguments& a) {
     if (all) refuse("ValueError", a.at);
     return unknown("a value of this Enum is not known here", a.at);
   }
+  if (is_abstract(type)) refuse("TypeError", a.at);
   const Val* init = class_member(type, "__init__", open);
   const bool fields =
       type->way == "dataclass" || std::any_of(type->bases.begin(), type->bases.end(), [](const Object* b) {
@@ -473,6 +474,8 @@ Val Follower::instantiate(Object* type, Arguments& a) {
   std::vector<std::pair<std::string, Val>> all;
   dataclass_fields(type, all);
   std::size_t next = 0;
+  if (!a.values.empty() && !is_many(a.values[0]) && type->keys.contains(kKeywordOnly) && is_closed(type))
+    refuse("TypeError", a.at);
   for (auto& [name, fallback] : all) {
     Val v = fallback;
     bool given = true;  // field(init=False) is not
@@ -488,6 +491,7 @@ Val Follower::instantiate(Object* type, Arguments& a) {
                                             : Val{.kind = Kind::kGone};
     }
     if (!given && v.is(Kind::kGone)) continue;
+    if (!given && a.key(name) != nullptr && is_closed(type)) refuse("TypeError", a.at);
     if (!given)
       ;
     else if (const Val* key = a.key(name))

@@ -107,6 +107,9 @@ std::string_view kind_of_exception(std::string_view name) {
                                                {"JSONDecodeError", "ValueError"},
                                                {"CalledProcessError", "SubprocessError"},
                                                {"TimeoutExpired", "SubprocessError"},
+                                               {"FrozenInstanceError", "AttributeError"},
+                                               {"URLError", "OSError"},
+                                               {"HTTPError", "URLError"},
                                                {"IndentationError", "SyntaxError"}});
   const auto it = std::ranges::find(kKinds, name, &Kind::name);
   return it == kKinds.end() ? std::string_view() : it->of;

@@ -656,6 +656,8 @@ Val Follower::instance_attribute(const Val& base, const std::string& name, const
   if (object->of == nullptr) {
     const bool named = object->name == "argparse.Namespace" || object->name == "types.SimpleNamespace";
     if (named && !object->now.open.empty()) return lost_attribute(object->now.open, name, e);
+    const bool others = object->keys.contains(kServersWords) || source_.given.contains(name);
+    if (named && !others && !name.starts_with('_')) refuse("AttributeError", e.begin);
     if (object->name == "pathlib.Path") {
       Arguments none_given;
       none_given.at = e.begin;
@@ -666,6 +668,9 @@ Val Follower::instance_attribute(const Val& base, const std::string& name, const
   if (name == "__class__") return {.kind = Val::Kind::kClass, .object = object->of};
   bool open = false;
   if (const Val* member = class_member(object->of, name, open)) {
+    const bool field = member->is(Val::Kind::kInstance) && member->object->name == "dataclasses.field";
+    const bool set = field && (member->object->keys.contains("default") || object->of->way != "dataclass");
+    if (field && !set && object->now.open.empty() && !open) refuse("AttributeError", e.begin);
     const bool may_differ = !member->is(Val::Kind::kFunction) && (open || !object->now.open.empty());
     const bool above = object->name == "super" && !object->bound.empty();  // of the object that asks
     const Val& self = above ? object->bound[0] : base;
@@ -685,7 +690,7 @@ Val Follower::instance_attribute(const Val& base, const std::string& name, const
   const bool whole = plain && object->name != "super" && object->of->bases.empty() && object->of->altered.empty() &&
                      object->now.open.empty() && object->of->now.open.empty();
   const auto has = [&](const char* own) { return class_member(object->of, own, open) != nullptr; };
-  if (whole && !name.starts_with("__") && !has("__getattr__") && !has("__getattribute__") && !has("__slots__"))
+  if (whole && !name.starts_with("__") && !has("__getattr__") && !has("__getattribute__"))
     may_raise("AttributeError", e.begin);
   const bool asks = name.starts_with("assert") || name == "skipTest" || name == "fail" || name == "subTest";
   if (!plain && !asks)

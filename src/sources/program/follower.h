@@ -94,6 +94,8 @@ class Follower {
   void grow(const Stmt& one);
   void bind(const Expr& target, Val value);
   void bind_each(const Expr& target, const Val& value);
+  std::optional<std::pair<std::size_t, std::size_t>> slice_bounds(const Expr& slice, std::size_t size);
+  bool bind_slice(std::vector<Val>& items, const Expr& slice, const Val& v);
   void bind_item(const Expr& target, Val value);
   void bind_attribute(const Val& base, const std::string& name, Val value, std::size_t at);
   void remove(const Expr& target);
@@ -270,7 +272,6 @@ class Follower {
   [[nodiscard]] bool is_as_seen(const Seen& seen) const;
   void wait_for_others(Object* function, Object* locals, Object* iterator);
   Val instantiate(Object* type, Arguments& arguments);
-  void refuse_shared_fields(Object* type, std::size_t at);
   void dataclass_fields(Object* type, std::vector<std::pair<std::string, Val>>& out, int depth = 0);
   Val with_others(const Val& command, const Arguments& a, const std::string& to);
   bool started_in_container(Arguments& a, const std::string& to);
@@ -394,6 +395,31 @@ class Follower {
   std::optional<Val> map_of_pool(bool spreads, Arguments& a);
   std::optional<Val> pool_call(const std::string& name, Arguments& a);
 
+  // --- what Python refuses (refusals.cpp) ---
+  // Of `keys` of functions and classes: no argument has such a name.
+  static constexpr const char* kMaySet = "= may be set";  // a property
+  static constexpr const char* kSetter = "= setter";
+  static constexpr const char* kAbstract = "= abstract";  // a method; a class that may have some
+  static constexpr const char* kFrozen = "= frozen";      // a dataclass, and so on
+  static constexpr const char* kSlots = "= slots";
+  static constexpr const char* kKeywordOnly = "= kw_only";
+  static constexpr const char* kOwnArguments = "the arguments that the program is given are not known here";
+  static constexpr const char* kNoHelp = "= no help";        // of a parser
+  static constexpr const char* kNoConflicts = "= resolves";  // the last of two options of a name holds
+  static constexpr const char* kNeedsOne = "= needs one";    // of a group, or a subcommand
+  void take_dataclass_options(Object* type, const Object& decorator, std::size_t at);
+  void refuse_fields(Object* type, std::size_t at);
+  std::optional<Val> with_setter(const Expr& decorator, const Val& function);
+  [[nodiscard]] static const Val* property_setter(const Val& member);
+  [[nodiscard]] static bool is_frozen(const Object* type, const std::string& name, int depth = 0);
+  [[nodiscard]] std::optional<std::set<std::string>> slots_of(const Object* type, int depth = 0) const;
+  [[nodiscard]] const char* refused_attribute(const Val& base, const std::string& name) const;
+  [[nodiscard]] bool is_abstract(const Object* type) const;
+  void refuse_keywords(const std::string& name, const Arguments& a);
+  void may_fail(const std::string& name, const Object& callee, const Arguments& a);
+  void refuse_option(const Object& parser, const Arguments& a, bool positional);
+  void may_lack_options(const Object& parser, bool sure, std::size_t at);
+
   // --- command lines (options.cpp) ---
   std::optional<Val> command_line(const std::string& name, Arguments& a);
   std::optional<Val> parser_call(const std::string& name, const Object& callee, Arguments& a);
@@ -407,13 +433,16 @@ class Follower {
     std::size_t next = 0;        // of the words
     std::size_t positional = 0;  // so many are read
     bool behind_option = false;  // and its values
+    bool alone = true;           // what the parser does not know ends the program
     std::map<std::string, Val> values = {};
   };
+  Val converted(const Val& type, const Val& word, std::size_t at);
+  void refuse_flag(const std::string& flag, const WordsRead& read);
+  void refuse_lack(const WordsRead& read);
   bool read_joined(const Object* record, const ShellText& value, WordsRead& read);
   bool read_word(const std::vector<Val>& given, WordsRead& read);
   Val options_read(Object* parser, bool alone, Arguments& a);
-  std::optional<std::map<std::string, Val>> read_words(const Object& parser, const std::vector<Val>& given,
-                                                       std::size_t at);
+  bool read_words(const std::vector<Val>& given, WordsRead& read);
   void take_values(Object& options, const std::map<std::string, Val>& values) const;
   Val subcommand(Object& all, Arguments& a);
   bool read_subcommand(const Object& all, const std::vector<Val>& given, WordsRead& read);

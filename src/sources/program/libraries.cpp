@@ -568,6 +568,8 @@ std::optional<Val> Follower::shell_words(const std::string& name, Arguments& a) 
     return quoted_for_shell(a.values[0], a.at);
   if (!one || (name != "shlex.join" && name != "subprocess.list2cmdline")) return std::nullopt;
   const auto items = items_of(a.values[0], a.at);
+  const auto no_text = [](const Val& v) { return is_plain(v) && !v.is(Kind::kText); };
+  if (items && name == "shlex.join" && std::ranges::any_of(*items, no_text)) refuse("TypeError", a.at);
   if (!items || name != "shlex.join") return unclear(a.at, a.end);
   ShellText out;
   for (const Val& item : *items) {
@@ -772,8 +774,11 @@ std::optional<Val> Follower::dataclass_call(const std::string& name, Arguments& 
     for (const auto& [key, v] : a.keys) out.object->keys[key] = v;
     return out;
   }
-  if (name == "dataclasses.dataclass" && a.values.empty() && a.key("init") == nullptr && a.more.empty())
-    return native(name);
+  if (name == "dataclasses.dataclass" && a.values.empty() && a.key("init") == nullptr && a.more.empty()) {
+    Val out = native(name);
+    for (const auto& [key, v] : a.keys) out.object->keys[key] = v;
+    return out;
+  }
   const bool own = !a.values.empty() && a.values[0].is(Kind::kInstance) && a.values[0].object->of != nullptr;
   if (name == "dataclasses.replace" && own && a.values.size() == 1) return replaced(a.values[0], a);
   if (name == "dataclasses.fields" && own) return fields_of(a.values[0], a.at);
@@ -1031,6 +1036,11 @@ std::optional<Val> Follower::library(const std::string& name, const Object& call
   if (auto out = signals(name, a)) return out;
   if (auto out = rounded(name, a)) return out;
   if (name == "collections.namedtuple") return named_tuple(a);
+  if (name == "object.__setattr__" && a.values.size() == 3 && a.values[0].is(Kind::kInstance) &&
+      a.values[1].known_text()) {
+    set_name(a.values[0].object, a.values[1].text->text, a.values[2]);  // of a frozen dataclass, too
+    return none();
+  }
   if (name == "object.__setattr__" && a.values.size() == 3) return builtin("setattr", a);
   if (name == "contextlib.suppress") {
     Val out = instance(name);

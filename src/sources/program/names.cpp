@@ -130,6 +130,9 @@ void Follower::bind_each(const Expr& target, const Val& v) {
                                                         : items->size() + 1 >= target.kids.size());
   const bool known = items && std::ranges::none_of(*items, is_many);
   if (!fits && known) refuse("ValueError", target.begin);
+  const auto own = [](const Val& one) { return is_many(one) && one.mystery->what == kOwnArguments; };
+  const bool takes_any = star != target.kids.end() && items && items->size() >= target.kids.size();
+  if (items && !takes_any && std::ranges::any_of(*items, own)) may_raise("ValueError", target.begin);
   if (!fits) {
     ++doubts_;
     for (const Expr* kid : target.kids) {
@@ -156,6 +159,17 @@ void Follower::bind_attribute(const Val& base, const std::string& name, Val v, s
   const bool own = base.is(Val::Kind::kInstance) && base.object->of != nullptr &&
                    class_member(base.object->of, "__setattr__", open) != nullptr;
   if (is_plain(base)) refuse("AttributeError", at);
+  const Val* member = own || !base.is(Val::Kind::kInstance) || base.object->of == nullptr
+                          ? nullptr
+                          : class_member(base.object->of, name, open);
+  if (const auto* setter = member == nullptr || member->object == nullptr ? nullptr : property_setter(*member)) {
+    Arguments a;
+    a.at = a.end = at;
+    a.values = {base, std::move(v)};
+    (void)call(*setter, a);
+    return;
+  }
+  if (const char* refused = own ? nullptr : refused_attribute(base, name)) refuse(refused, at);
   if (own) v = unknown(fmt::format("__setattr__ of {} is not followed", base.object->of->name), at);
   if (base.is(Val::Kind::kInstance) || base.is(Val::Kind::kClass) || base.is(Val::Kind::kFunction)) {
     set_name(base.object, name, std::move(v));
@@ -191,6 +205,7 @@ void Follower::bind_item(const Expr& target, Val v) {
   const auto size = static_cast<std::int64_t>(items.size());
   const std::int64_t i = index.integer < 0 ? index.integer + size : index.integer;
   if (!sliced && index.whole() && !many && (i < 0 || i >= size)) refuse("IndexError", target.begin);
+  if (sliced && !many && bind_slice(items, *target.kids[1], v)) return;
   if (sliced || !index.whole() || many) {
     items = {unknown(fmt::format("what a list holds from line {} on is not followed", line(target.begin)), target.begin,
                      true)};
@@ -198,6 +213,34 @@ void Follower::bind_item(const Expr& target, Val v) {
   }
   v.begin = v.begin == v.end ? target.begin : v.begin;
   items[static_cast<std::size_t>(i)] = std::move(v);
+}
+
+// LIST[FROM:TO], without a step: from and behind its last; none where the bounds are not known.
+std::optional<std::pair<std::size_t, std::size_t>> Follower::slice_bounds(const Expr& slice, std::size_t size) {
+  if (slice.kids[2] != nullptr) return std::nullopt;
+  const auto most = static_cast<std::int64_t>(size);
+  std::array<std::int64_t, 2> bounds = {0, most};
+  for (std::size_t i = 0; i < bounds.size(); ++i) {
+    const Val v = slice.kids[i] == nullptr ? Val{} : value(*slice.kids[i]);
+    if (v.is(Val::Kind::kNone)) continue;
+    if (!v.whole()) return std::nullopt;
+    bounds[i] = std::clamp(v.integer < 0 ? v.integer + most : v.integer, std::int64_t{0}, most);
+  }
+  const auto from = static_cast<std::size_t>(bounds[0]);
+  return std::pair(from, std::max(from, static_cast<std::size_t>(bounds[1])));
+}
+
+// LIST[FROM:TO] = …: false where that is not known.
+bool Follower::bind_slice(std::vector<Val>& items, const Expr& slice, const Val& v) {
+  const auto bounds = slice_bounds(slice, items.size());
+  const auto more = bounds ? items_of(v, slice.begin) : std::nullopt;
+  if (!more) return false;
+  if (names_server(v)) used_.insert(v.object);
+  spend(more->size());
+  const auto place = [&](std::size_t i) { return items.begin() + static_cast<std::ptrdiff_t>(i); };
+  items.erase(place(bounds->first), place(bounds->second));
+  items.insert(place(bounds->first), more->begin(), more->end());
+  return true;
 }
 
 void Follower::grow(const Stmt& one) {
@@ -209,7 +252,9 @@ void Follower::grow(const Stmt& one) {
     auto items = items_of(more, one.value->begin);
     touch(old.object);
     auto& into = old.object->now.items;
-    if (!items) items = {{unclear(*one.value)}};
+    if (!items)
+      items = {{unknown(fmt::format("{} is computed where the program runs", shown(one.value->begin, one.value->end)),
+                        one.value->begin, true)}};
     spend(items->size());
     if (names_server(more)) used_.insert(more.object);
     into.insert(into.end(), items->begin(), items->end());
@@ -238,6 +283,7 @@ void Follower::remove(const Expr& target) {
   } else if (target.kind == Expr::Kind::kAttribute) {
     const Val base = value(*target.kids[0]);
     if (base.object == nullptr) return;
+    if (const char* refused = refused_attribute(base, target.name)) refuse(refused, target.begin);
     touch(base.object);
     base.object->now.names.erase(target.name);
   } else if (target.kind == Expr::Kind::kSubscript) {
@@ -270,24 +316,17 @@ void Follower::remove_item(const Expr& target) {
   touch(base.object);
   auto& items = base.object->now.items;
   spend_items(items);
+  const bool many = std::ranges::any_of(items, is_many);
   if (target.kids[1]->kind == Expr::Kind::kSlice) {
-    const Val gone = slice(base, *target.kids[1]);
-    const bool step = target.kids[1]->kids[2] != nullptr;
-    const Expr* from = target.kids[1]->kids[0];
-    const Val first = from == nullptr ? whole(0) : value(*from);
-    const auto size = static_cast<std::int64_t>(items.size());
-    const std::int64_t i = std::clamp(first.integer < 0 ? first.integer + size : first.integer, std::int64_t{0}, size);
-    if (!step && first.whole() && gone.is(Val::Kind::kList) &&
-        static_cast<std::size_t>(i) + gone.object->now.items.size() <= items.size()) {
-      const auto at = items.begin() + static_cast<std::ptrdiff_t>(i);
-      items.erase(at, at + static_cast<std::ptrdiff_t>(gone.object->now.items.size()));
+    const auto bounds = many ? std::nullopt : slice_bounds(*target.kids[1], items.size());
+    if (bounds) {
+      const auto at = items.begin() + static_cast<std::ptrdiff_t>(bounds->first);
+      items.erase(at, at + static_cast<std::ptrdiff_t>(bounds->second - bounds->first));
       return;
     }
   } else if (const Val index = value(*target.kids[1]); index.whole()) {
     const auto size = static_cast<std::int64_t>(items.size());
     const std::int64_t i = index.integer < 0 ? index.integer + size : index.integer;
-    const bool many = std::any_of(items.begin(), items.end(),
-                                  [](const Val& one) { return one.is(Val::Kind::kUnknown) && one.mystery->many; });
     if (!many && (i < 0 || i >= size)) refuse("IndexError", target.begin);
     if (!many) {
       items.erase(items.begin() + static_cast<std::ptrdiff_t>(i));
@@ -331,31 +370,26 @@ void Follower::define_function(const Stmt& one) {
   bind_decorated(one, f);
 }
 
-// A list that all objects of a class would share as the default of a field.
-void Follower::refuse_shared_fields(Object* type, std::size_t at) {
-  using Kind = Val::Kind;
-  for (const Val& field : type->now.items) {
-    const auto fallback = field.known_text() ? type->now.names.find(field.text->text) : type->now.names.end();
-    if (fallback == type->now.names.end()) continue;
-    const Val& v = fallback->second;
-    if (v.is(Kind::kList) || v.is(Kind::kDict) || v.is(Kind::kSet)) refuse("ValueError", at);
-  }
-}
-
 // Decorators that leave a function what it is, or that are followed; others are told of what it starts.
 Val Follower::decorated(const Stmt& one, Val v) {
   for (auto it = one.values.rbegin(); it != one.values.rend(); ++it) {
+    if (auto property = with_setter(**it, v)) {
+      v = *std::move(property);
+      continue;
+    }
     const Val decorator = value(**it);
     const std::string name =
         decorator.is(Val::Kind::kNative) || decorator.is(Val::Kind::kInstance) ? decorator.object->name : std::string();
     if (name == "property" || name == "functools.cached_property" || name == "staticmethod" || name == "classmethod") {
       v.object->way = name == "functools.cached_property" ? "property" : name;
+      if (name == "functools.cached_property") v.object->keys[kMaySet] = boolean(true);
     } else if (name.starts_with("dataclasses.dataclass")) {
       v.object->way = "dataclass";
-      if (v.is(Val::Kind::kClass)) refuse_shared_fields(v.object, one.begin);
+      if (v.is(Val::Kind::kClass)) take_dataclass_options(v.object, *decorator.object, one.begin);
     } else if (name == "functools.lru_cache" || name == "functools.cache" || name == "functools.wraps" ||
                name == "contextlib.contextmanager" || name == "abc.abstractmethod" || name == "typing.overload" ||
                name == "enum.unique") {
+      if (name == "abc.abstractmethod") v.object->keys[kAbstract] = boolean(true);
       if (name == "contextlib.contextmanager") v.object->altered = shown((*it)->begin, (*it)->end);
     } else if (name == "atexit.register") {
       Arguments a;
@@ -387,6 +421,7 @@ void Follower::define_class(const Stmt& one) {
     const Val v = value(*base.value);
     const bool plain = v.is(Val::Kind::kNative) && (v.object->name == "abc.ABCMeta" || v.object->name == "type");
     if (base.name == "metaclass" && !plain) c.object->now.open = fmt::format("a metaclass makes {}", one.name);
+    if (plain && v.object->name == "abc.ABCMeta") c.object->keys[kAbstract] = boolean(true);
     if (!base.name.empty()) continue;
     Object* of = v.is(Val::Kind::kClass) || v.is(Val::Kind::kNative) ? v.object : make();
     if (v.is(Val::Kind::kUnknown)) of->name = shown(base.value->begin, base.value->end);

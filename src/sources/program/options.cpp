@@ -101,6 +101,7 @@ void Follower::add_option(Object* parser, Arguments& a) {
     if (name.empty() || (s.starts_with("--") && !name.starts_with("--"))) name = s;
   }
   const std::vector<Val> flags = a.values;
+  refuse_option(*parser, a, positional);
   name.erase(0, std::min(name.find_first_not_of('-'), name.size()));
   if (!positional) std::replace(name.begin(), name.end(), '-', '_');
   if (const Val* dest = a.key("dest"); dest != nullptr && dest->known_text()) name = dest->text->text;
@@ -153,7 +154,7 @@ Val Follower::parsed_options(Object* parser) {
 std::vector<Val> Follower::started_with() {
   std::vector<Val> out = {text("program", 0)};
   if (start_ == nullptr) {
-    out.push_back(unknown("the arguments that the program is given are not known here", 0, true));
+    out.push_back(unknown(kOwnArguments, 0, true));
     return out;
   }
   for (const ShellWord& word : start_->arguments) {
@@ -194,7 +195,9 @@ void Follower::bring_parents(Object* parser, const Val& parents, const Arguments
   }
   for (const Val& one : *items) {
     spend(one.object->keys.size() + 2 * one.object->now.pairs.size());
-    for (const auto& [key, v] : one.object->keys) parser->keys[key] = v;
+    for (const auto& [key, v] : one.object->keys) {
+      if (!key.starts_with("= ")) parser->keys[key] = v;  // which is of that parser alone
+    }
     parser->bound.insert(parser->bound.end(), one.object->bound.begin(), one.object->bound.end());
     for (const auto& [key, v] : one.object->now.pairs) set_entry(parser, key, v, a.at);
     if (!one.object->now.open.empty()) parser->now.open = one.object->now.open;
@@ -229,20 +232,21 @@ Val Follower::options_read(Object* parser, bool alone, Arguments& a) {
   const bool empty = own && given->sequence() && given->object->now.items.empty();
   const bool reads = (own && !empty) || (!own && (start_ != nullptr || changed_arguments()));
   const auto items = !reads ? std::nullopt : own ? items_of(*given, a.at) : std::optional(own_arguments(a.at));
-  const auto values = items ? read_words(*parser, *items, a.at) : std::nullopt;
+  WordsRead read{.parser = *parser, .at = a.at, .alone = alone};
+  const bool values = items && read_words(*items, read);
+  if (!reads && parser->now.open.empty() && !parser->keys.contains(kServersWords)) may_lack_options(*parser, own, a.at);
   if (reads) touch(parser);
   if (reads && !values) {
     for (auto& [key, v] : parser->now.pairs) v = unknown("what the parser reads is not followed", a.at);
   }
   Val out = parsed_options(parser);
-  if (values) take_values(*out.object, *values);
+  if (values) take_values(*out.object, read.values);
   if (values) out.object->now.open = parser->now.open;
   if (parser->keys.contains(kServersWords))
     out.object->keys[kServersWords] = servers_words(parser, own ? given : nullptr, a.at);
   if (alone) return out;
   Val others = list_of({});
-  if (!own && !values)
-    others = list_of({unknown("the arguments that the program is given are not known here", a.at, true)});
+  if (!own && !values) others = list_of({unknown(kOwnArguments, a.at, true)});
   if (own && !values && !empty) others = list_of({unknown("what the parser reads is not followed", a.at, true)});
   return list_of({out, others}, Kind::kTuple);
 }
@@ -267,15 +271,17 @@ Val Follower::subcommand(Object& all, Arguments& a) {
 bool Follower::read_subcommand(const Object& all, const std::vector<Val>& given, WordsRead& read) {
   const Val& word = given[read.next];
   const auto found = word.known_text() ? all.keys.find("=" + word.text->text) : all.keys.end();
+  const bool wrong = word.known_text() && found == all.keys.end() && all.now.open.empty();
+  if (wrong) refuse("SystemExit", read.at);
   if (found == all.keys.end() || !all.now.open.empty()) return false;
   const Object& parser = *found->second.object;
   const std::vector<Val> rest(given.begin() + static_cast<std::ptrdiff_t>(read.next) + 1, given.end());
-  const auto values = read_words(parser, rest, read.at);
-  if (!values) return false;
+  WordsRead own{.parser = parser, .at = read.at, .alone = read.alone};
+  if (!read_words(rest, own)) return false;
   for (const auto& [key, v] : parser.now.pairs) {
     if (key.known_text()) read.values[key.text->text] = v;
   }
-  for (const auto& [name, v] : *values) read.values[name] = v;
+  for (const auto& [name, v] : own.values) read.values[name] = v;
   if (const auto dest = all.keys.find(""); dest != all.keys.end()) read.values[dest->second.text->text] = word;
   read.next = given.size();
   return true;
@@ -291,7 +297,11 @@ std::optional<Val> Follower::parser_call(const std::string& name, const Object& 
     add_option(parser, a);
     return instance("argparse.Action");
   }
-  if (what == "add_argument_group" || what == "add_mutually_exclusive_group") return self;
+  if (what == "add_argument_group" || what == "add_mutually_exclusive_group") {
+    const Val* required = a.key("required");
+    if (required != nullptr && truth(*required) == std::optional(true)) parser->keys[kNeedsOne] = boolean(true);
+    return self;
+  }
   if (what == "set_defaults") {
     for (const auto& [key, v] : a.keys) set_default(parser, key, v, a.at);
     for (const Val& more : a.more) update(parser, more, a.at);
@@ -308,6 +318,8 @@ std::optional<Val> Follower::parser_call(const std::string& name, const Object& 
       touch(parser);
       parser->now.open = fmt::format("what {} brings is not followed", shown(a.at, a.end));
     }
+    const Val* required = a.key("required");
+    if (required != nullptr && truth(*required) == std::optional(true)) parser->keys[kNeedsOne] = boolean(true);
     return parser->keys[kSubcommands] = out;
   }
   return unclear(a.at, a.end);
@@ -364,6 +376,23 @@ const Object* Follower::named_option(const Object& parser, const std::string& fl
   return out;
 }
 
+// What `type` makes of a word; argparse ends the program where that raises what it looks for.
+Val Follower::converted(const Val& type, const Val& word, std::size_t at) {
+  Arguments inner;
+  inner.at = at;
+  inner.end = at;
+  inner.values = {word};
+  try {
+    return call(type, inner);
+  } catch (const Thrown& thrown) {
+    constexpr auto kLookedFor = std::to_array<const char*>({"ValueError", "TypeError", "argparse.ArgumentTypeError"});
+    const bool ends = std::ranges::any_of(
+        kLookedFor, [&](const char* name) { return is_exception(thrown.value, instance(name)) == 1; });
+    if (ends) refuse("SystemExit", at);
+    throw;
+  }
+}
+
 // As many words as an option takes, from words[i] on; none where that is not known.
 std::optional<Val> Follower::taken_words(const Object& record, const std::vector<Val>& words, std::size_t& i,
                                          std::size_t at) {
@@ -372,19 +401,15 @@ std::optional<Val> Follower::taken_words(const Object& record, const std::vector
   const Val* choices = known_key(record, "choices");
   const bool listed = count != nullptr && count->known_text() && (count->text->text == "+" || count->text->text == "*");
   const bool absent = count != nullptr && count->known_text() && count->text->text == "?";
-  if (count != nullptr && !listed && !absent) return std::nullopt;
+  const bool counted = count != nullptr && count->is(Kind::kInt) && count->integer > 0 && count->integer < 100;
+  if (count != nullptr && !listed && !absent && !counted) return std::nullopt;
+  const std::size_t most = listed ? words.size() : counted ? static_cast<std::size_t>(count->integer) : 1;
   std::vector<Val> taken;
-  for (; i < words.size() && (listed || taken.empty()); ++i) {
+  for (; i < words.size() && taken.size() < most; ++i) {
     if (is_open_word(words[i])) return std::nullopt;
     if (is_option_word(words[i])) break;
     Val v = words[i];
-    if (type != nullptr) {
-      Arguments inner;
-      inner.at = at;
-      inner.end = at;
-      inner.values = {v};
-      v = call(*type, inner);
-    }
+    if (type != nullptr) v = converted(*type, v, at);
     const auto among = choices == nullptr ? std::optional(true) : contains(*choices, v);
     if (among == std::optional(false)) refuse("SystemExit", at);
     if (!among) return std::nullopt;
@@ -394,8 +419,9 @@ std::optional<Val> Follower::taken_words(const Object& record, const std::vector
     const auto fixed = record.keys.find("const");
     return fixed == record.keys.end() ? none() : fixed->second;
   }
-  if (taken.empty() && (!listed || count->text->text == "+")) return std::nullopt;
-  return listed ? list_of(std::move(taken)) : taken.front();
+  if (counted && taken.size() < most) refuse("SystemExit", at);
+  if (taken.empty() && (!listed || count->text->text == "+")) refuse("SystemExit", at);
+  return listed || counted ? list_of(std::move(taken)) : taken.front();
 }
 
 // --option=VALUE: its value, whatever it looks like.
@@ -406,6 +432,34 @@ bool Follower::read_joined(const Object* record, const ShellText& value, WordsRe
   const auto v = taken_words(*record, {text(value)}, one, read.at);
   if (v) read.values[record->name] = *v;
   return v.has_value();
+}
+
+// A word that looks like an option and names none: of help, which ends the program, or of nothing that is known.
+void Follower::refuse_flag(const std::string& flag, const WordsRead& read) {
+  const bool helps = !read.parser.keys.contains(kNoHelp) &&
+                     (flag == "-h" || (flag.size() > 2 && std::string_view("--help").starts_with(flag)));
+  std::set<const Object*> begun;  // options that the word is the beginning of
+  for (auto it = read.parser.keys.lower_bound(flag); it != read.parser.keys.end() && it->first.starts_with(flag); ++it)
+    begun.insert(it->second.object);
+  const bool whole = flag.starts_with("--") && read.parser.way == kWholeNames;
+  if (begun.size() > 1 && flag.starts_with("--") && !whole) refuse("SystemExit", read.at);  // of which is not said
+  const bool beginning = !begun.empty() && !whole;
+  const bool of_pair = flag.starts_with("--no-");  // argparse.BooleanOptionalAction adds it
+  const bool plain = flag.starts_with("--") ? flag.size() > 2 : flag.size() == 2;
+  if (helps || (read.alone && plain && !beginning && !of_pair)) refuse("SystemExit", read.at);
+}
+
+// What a parser asks for among words that are known, and does not find.
+void Follower::refuse_lack(const WordsRead& read) {
+  const auto counted = [](const Val& one) { return known_key(*one.object, "nargs") != nullptr; };
+  const bool lacks_one = read.positional < read.parser.bound.size() && std::ranges::none_of(read.parser.bound, counted);
+  if (lacks_one) refuse("SystemExit", read.at);
+  spend(read.parser.keys.size());
+  for (const auto& [flag, record] : read.parser.keys) {
+    const Val* required = flag.starts_with('-') ? known_key(*record.object, "required") : nullptr;
+    const bool needed = required != nullptr && truth(*required) == std::optional(true);
+    if (needed && !read.values.contains(record.object->name)) refuse("SystemExit", read.at);
+  }
 }
 
 // The next word, and those that it takes; false where that is not followed.
@@ -422,6 +476,7 @@ bool Follower::read_word(const std::vector<Val>& given, WordsRead& read) {
       while (read.next < given.size() && !is_option_word(given[read.next])) ++read.next;
       return true;
     }
+    if (record == nullptr) refuse_flag(word.text, read);
   } else if (const Object* all = subcommands_of(read.parser);
              all != nullptr && read.positional >= read.parser.bound.size()) {
     return read_subcommand(*all, given, read);
@@ -429,7 +484,14 @@ bool Follower::read_word(const std::vector<Val>& given, WordsRead& read) {
     record = read.parser.bound[read.positional++].object;
     // argparse gave it no word already, in front of the option that stands between them.
     if (read.positional > 1 && is_behind_option && may_be_absent(*record)) return false;
+  } else if (read.alone && !read.parser.keys.contains(kServersWords)) {
+    const auto counted = [](const Val& one) { return known_key(*one.object, "nargs") != nullptr; };
+    if (std::ranges::none_of(read.parser.bound, counted)) refuse("SystemExit", read.at);
   }
+  const Val* named = record == nullptr ? nullptr : known_key(*record, "action");
+  const bool ends =
+      named != nullptr && named->known_text() && (named->text->text == "version" || named->text->text == "help");
+  if (ends) refuse("SystemExit", read.at);
   const auto action = record == nullptr ? std::nullopt : action_of(*record);
   if (!action) return false;
   const auto v = *action == "store" ? taken_words(*record, given, read.next, read.at)
@@ -438,18 +500,17 @@ bool Follower::read_word(const std::vector<Val>& given, WordsRead& read) {
   return v.has_value();
 }
 
-// What a parser makes of words, by the names of its options; none where it ends the program, or is not followed.
-std::optional<std::map<std::string, Val>> Follower::read_words(const Object& parser, const std::vector<Val>& given,
-                                                               std::size_t at) {
-  if (!parser.now.open.empty()) return std::nullopt;
+// What a parser makes of words, by the names of its options; false where that is not followed.
+bool Follower::read_words(const std::vector<Val>& given, WordsRead& read) {
+  const Object& parser = read.parser;
+  if (!parser.now.open.empty()) return false;
   spend_items(given);
-  WordsRead read{.parser = parser, .at = at};
   while (read.next < given.size()) {
-    if (!read_word(given, read)) return std::nullopt;
+    if (!read_word(given, read)) return false;
   }
-  const bool lacks_one = std::any_of(parser.bound.begin() + static_cast<std::ptrdiff_t>(read.positional),
-                                     parser.bound.end(), [](const Val& one) { return !may_be_absent(*one.object); });
-  return lacks_one ? std::nullopt : std::optional(std::move(read.values));
+  if (!parser.keys.contains(kServersWords)) refuse_lack(read);
+  return std::all_of(parser.bound.begin() + static_cast<std::ptrdiff_t>(read.positional), parser.bound.end(),
+                     [](const Val& one) { return may_be_absent(*one.object); });
 }
 
 // What a parser read stands in its options; nothing is taken for granted any longer.
@@ -615,6 +676,9 @@ std::optional<Val> Follower::command_line(const std::string& name, Arguments& a)
     if (const Val* fallback = a.key("argument_default")) out.object->keys[default_key({})] = *fallback;
     const Val* shortened = a.key("allow_abbrev");
     if (shortened != nullptr && truth(*shortened) != std::optional(true)) out.object->way = kWholeNames;
+    const Val* help = a.key("add_help");
+    if (help != nullptr && truth(*help) != std::optional(true)) out.object->keys[kNoHelp] = boolean(true);
+    if (a.key("conflict_handler") != nullptr) out.object->keys[kNoConflicts] = boolean(true);
     if (more) out.object->now.open = fmt::format("what {} brings is not followed", shown(a.at, a.end));
     if (const Val* parents = a.key("parents")) bring_parents(out.object, *parents, a);
     return out;

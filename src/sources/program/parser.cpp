@@ -453,6 +453,7 @@ std::vector<Parameter> Parser::parameters(std::string_view close, bool annotated
   bool keyword_only = false;
   while (!is(close)) {
     if (take("/")) {
+      for (Parameter& one : out) one.positional_only = true;
       if (!take(",")) break;
       continue;
     }

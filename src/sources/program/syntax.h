@@ -25,6 +25,7 @@ struct Parameter {
   const Expr* fallback = nullptr;
   const Expr* annotation = nullptr;
   bool keyword_only = false;
+  bool positional_only = false;
 };
 
 // A piece of a text: as written, or the field of an f-string.
