@@ -806,6 +806,8 @@ TEST(CheckPaths, ServersThatRunTogetherShareNoPortAndNoCard) {
   const std::string same_card = "ZE_AFFINITY_MASK=0 " + kServe + "--port 30001 ";
   const std::string two = "ZE_AFFINITY_MASK=0,1 " + kServe;
   const std::string nothing;
+  const std::string container = "docker run --device /dev/dri ";
+  const std::string image = "lmsysorg/sglang:v0.5.23-xpu " + kServe + "\n";
   const std::pair<std::string, std::string> rows[] = {
       {one + "&\n" + same_port + "&\nwait\n", "ND008 "},
       {one + "&\n" + same_port + "\n", "ND008 "},
@@ -833,6 +835,14 @@ TEST(CheckPaths, ServersThatRunTogetherShareNoPortAndNoCard) {
       {one + "&\nssh other '" + same_port + "' &\n", nothing},
       {"(" + one + "; " + same_port + ") &\n", nothing},
       {"f() { " + one + "& }\nf\nf\n", "ND008 ND009 "},
+      // Containers in the network of the machine.
+      {container + "-d --network host " + image, nothing},
+      {container + "-d --network host " + image + container + "-d --net=host " + image, "ND008 ND009 "},
+      {"sudo " + container + "-itd --network host " + image + "sudo " + container + "--net=host " + image,
+       "ND008 ND009 "},
+      {container + "-d " + image + container + "-d " + image, nothing},
+      {container + "--network host " + image + container + "--network host " + image, nothing},
+      {one + "&\nssh h '" + container + "-d --network host " + image + "'\n", nothing},
   };
   for (const auto& [text, told] : rows) EXPECT_EQ(rules_of("a.sh", text), told) << text;
   const auto run = run_tool({"check", dir.file("c.sh", one + "&\n" + same_card + "&\n"), "--no-kernel", "--no-fixes"});
@@ -850,6 +860,64 @@ TEST(CheckPaths, ServersThatRunTogetherShareNoPortAndNoCard) {
        {"", "    network_mode: bridge\n", "    network_mode: host\n    profiles: [x]\n",
         "    network_mode: host\n    deploy: {replicas: 0}\n", "    network_mode: host\n    scale: 0\n"})
     EXPECT_EQ(rules_of("compose.yaml", services(other_way)), nothing) << other_way;
+  // Cards that are given by their nodes.
+  const auto cards = [](const std::string& first, const std::string& second) {
+    std::string out = "services:\n";
+    for (const auto& [name, nodes] : {std::pair("a", first), std::pair("b", second)})
+      out +=
+          fmt::format("  {}:\n    image: i\n    network_mode: host\n    devices: [{}]\n    command: {} --port 3000{}\n",
+                      name, nodes, kServe, name[0] - 'a');
+    return out;
+  };
+  EXPECT_EQ(rules_of("compose.yaml", cards("/dev/dri/renderD128", "/dev/dri/renderD129")), nothing);
+  EXPECT_EQ(rules_of("compose.yaml", cards("/dev/dri/renderD128", "/dev/dri/renderD128")), "ND009 ");
+  EXPECT_EQ(rules_of("compose.yaml", cards("/dev/dri/renderD129, /dev/dri/renderD128", "/dev/dri/renderD128")),
+            "ND009 ");
+  EXPECT_EQ(rules_of("compose.yaml", cards("/dev/dri", "/dev/dri/renderD128")), nothing);
+  // A function that is called twice, and its servers by their ports.
+  const auto twice =
+      run_tool({"check", dir.file("d.sh", "f() { " + kServe + "--port $1 & }\nf 1\nf 2\n"), "--no-kernel"});
+  EXPECT_THAT(twice.out, HasSubstr("d.sh:1 with port 1 and with port 2: both run on GPU 0"));
+}
+
+// What a program of Python starts and does not wait for runs beside what it starts behind that.
+TEST(CheckPaths, ServersThatAProgramStartsShareNoPortAndNoCard) {
+  const TemporaryDirectory dir;
+  const auto rules_of = [&](const std::string& text) {
+    const ToolRun run = run_tool({"check", dir.file("a.py", "import subprocess, os, time, requests\n" + text),
+                                  "--no-kernel", "--no-fixes", "--format", "json"});
+    const Json report = Json::parse(run.out, nullptr, false);
+    std::string out;
+    if (!report.is_object() || !report.contains("together")) return run.out + run.err;
+    for (const Json& group : report["together"]) {
+      for (const Json& finding : group["findings"]) out += finding["rule"].get<std::string>() + " ";
+    }
+    return out;
+  };
+  const auto serve = [](const std::string& call, int port) {
+    return fmt::format(
+        "{}(['python', '-m', 'sglang.launch_server', '--model-path', 'Qwen/Qwen3-8B', '--port', '{}'])\n", call, port);
+  };
+  const std::string popen = "p = subprocess.Popen";
+  const std::string run = "subprocess.run";
+  const std::pair<std::string, std::string> rows[] = {
+      {serve(popen, 1) + serve(popen, 2), "ND009 "},
+      {serve(popen, 1) + serve(popen, 1), "ND008 ND009 "},
+      {serve(popen, 1) + serve(run, 1), "ND008 ND009 "},
+      {serve(popen, 1) + "time.sleep(60)\nrequests.get('http://localhost:1/health')\n" + serve(popen, 2), "ND009 "},
+      {"for port in (1, 2):\n  " + serve(popen, 3), "ND008 ND009 "},
+      {serve(run, 1) + serve(run, 1), ""},
+      {serve(popen, 1) + "p.wait()\n" + serve(popen, 1), ""},
+      {serve(popen, 1) + "os.killpg(p.pid, 9)\n" + serve(popen, 1), ""},
+      {serve(popen, 1) + "stop(p)\n" + serve(popen, 1), ""},
+      {serve(popen, 1) + "subprocess.run(['pkill', 'python'])\n" + serve(popen, 1), ""},
+      {"for port in (1, 2):\n  with " +
+           serve("subprocess.Popen", 3).substr(0, serve("subprocess.Popen", 3).size() - 1) +
+           " as p:\n    time.sleep(1)\n",
+       ""},
+      {serve(popen, 1) + "if os.environ['TWO']:\n  " + serve(popen, 1), ""},
+  };
+  for (const auto& [text, told] : rows) EXPECT_EQ(rules_of(text), told) << text;
 }
 
 // The two may stand in two files of a folder; of more nobody knows which belong together.

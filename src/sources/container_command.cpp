@@ -146,6 +146,25 @@ std::optional<ContainerRun> container_run(const std::vector<ShellWord>& words, s
   return run;
 }
 
+bool runs_detached(const std::vector<ShellWord>& words, std::size_t tool) {
+  const auto run = container_run(words, tool);
+  for (std::size_t i = tool; run && run->own_entrypoint && i < run->image; ++i) {
+    const std::string& w = words[i].text;
+    const bool letters = w.size() > 1 && w[0] == '-' && w.find_first_not_of("ditqP", 1) == std::string::npos;
+    if ((letters && w.find('d') != std::string::npos) || w == "--detach" || w == "--detach=true") return true;
+  }
+  return false;
+}
+
+bool network_of_host(const std::vector<ShellWord>& words, std::size_t tool, std::size_t image) {
+  for (std::size_t i = tool; i < image && i < words.size(); ++i) {
+    const std::string& w = words[i].text;
+    if (w == "--network=host" || w == "--net=host") return true;
+    if ((w == "--network" || w == "--net") && i + 1 < image && words[i + 1].text == "host") return true;
+  }
+  return false;
+}
+
 void container_environment(const std::vector<ShellWord>& words, std::size_t tool, std::size_t program,
                            const Values& host, const Variables& given, Values& inside) {
   const auto hand_over = [&](const ShellText& word) {

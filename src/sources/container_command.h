@@ -30,6 +30,10 @@ struct ContainerRun {
 // `tool` is the index of "docker"; nullopt where it starts nothing (`docker ps`) or its words end early.
 std::optional<ContainerRun> container_run(const std::vector<ShellWord>& words, std::size_t tool);
 
+// Whether words[tool] starts a container beside its caller (-d), and one in the network of the machine.
+bool runs_detached(const std::vector<ShellWord>& words, std::size_t tool);
+bool network_of_host(const std::vector<ShellWord>& words, std::size_t tool, std::size_t image);
+
 // NAME=VALUE into `values`; a word without '=' is none.
 void assign(const ShellText& word, Values& values);
 

@@ -48,6 +48,9 @@ struct LaunchCommand {
   std::string file = {};                // another one that holds it: of compose's include
   std::string name = {};                // of the service, container, unit, target or step; may be empty
   std::string when = {};                // the branch or turn of a loop that it runs in; empty: always
+  bool sure = false;                    // it runs: `when` tells no more than turns of loops
+  bool on_host = false;                 // it listens where what runs on this machine does
+  bool detached = false;                // docker run -d
   std::string program = {};             // that runs it, as written: the interpreter, or sglang; empty: not known
   bool elsewhere = false;               // in a container or on another machine
   std::string image = {};               // of the container

@@ -186,6 +186,8 @@ void place_in(std::vector<LaunchCommand>& found, std::size_t from, const RunCont
   for (std::size_t i = from; i < found.size(); ++i) {
     LaunchCommand& launch = found[i];
     launch.elsewhere = launch.elsewhere || context.elsewhere;
+    launch.on_host = launch.on_host && !context.elsewhere && context.image.empty();
+    launch.sure = launch.sure && (context.when.empty() || context.sure);
     if (!context.when.empty()) launch.when = context.when + (launch.when.empty() ? "" : "; ") + launch.when;
     if (!launch.image.empty() || context.image.empty()) continue;
     launch.image = context.image;
@@ -228,6 +230,7 @@ bool LaunchFinder::descend(LaunchFinder& inner, std::size_t bytes) {
 void LaunchFinder::under(const std::string& when, std::size_t from) {
   if (when.empty()) return;
   for (std::size_t i = from; i < found_.size(); ++i) {
+    found_[i].sure = false;
     std::string& inner = found_[i].when;
     inner = inner.empty() ? when : when + "; " + inner;
   }
@@ -374,6 +377,7 @@ void leave(const std::vector<ShellWord>& words, std::size_t at, RunContext& cont
   context.folder.clear();
   context.is_here = false;
   context.elsewhere = context.elsewhere || leaves_machine(words[at].text);
+  context.shares_network = context.shares_network && !leaves_machine(words[at].text);
 }
 
 }  // namespace
@@ -462,6 +466,7 @@ RunContext LaunchFinder::place_of_command(const Script& script, const ShellComma
     bytes_inside_ -= cost;
     inside.functions.push_back(function);
   }
+  inside.sure = c.sure && (script.context.when.empty() || script.context.sure);
   if (!when.empty()) inside.when = script.context.when.empty() ? when : script.context.when + "; " + when;
   for (const ShellWord& a : c.assignments) assign(a, inside.env);
   return inside;
@@ -472,28 +477,20 @@ std::size_t next_together() {
   return ++last;
 }
 
-// A turn of a loop that is followed runs; a branch may not.
-static bool runs_for_sure(const std::string& when) {
-  for (std::size_t from = 0; from < when.size();) {
-    const std::size_t end = std::min(when.find("; ", from), when.size());
-    const std::string_view part = std::string_view(when).substr(from, end - from);
-    const auto name = std::min(
-        part.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"), part.size());
-    const bool turn = part.starts_with("turn ") || (name > 0 && name < part.size() && part[name] == '=');
-    if (!turn) return false;
-    from = end + 2;
-  }
-  return true;
-}
-
 // Servers that a script starts in the background, and what it starts behind them, run together.
 void LaunchFinder::start_together(Script& script, const ShellCommand& c, LaunchCommand& launch) {
-  const bool here = !launch.elsewhere && launch.image.empty() && !c.stands_in;
-  if (!here || !runs_for_sure(launch.when)) return;
+  if (!launch.on_host || !launch.sure || c.stands_in) return;
   const auto known = script.together.find(c.stops);
-  if (known == script.together.end() && !c.beside) return;  // the script waits for it, and none ran before
+  const bool beside = c.beside || launch.detached;
+  if (known == script.together.end() && !beside) return;  // the script waits for it, and none ran before
   launch.together = known != script.together.end() ? known->second : next_together();
   script.together.emplace(c.stops, launch.together);
+}
+
+void LaunchFinder::runs_beside(std::size_t from, std::size_t number) {
+  if (number == 0 || found_.size() != from + 1) return;
+  LaunchCommand& launch = found_.back();
+  if (launch.on_host && launch.sure && launch.together == 0) launch.together = number;
 }
 
 void LaunchFinder::command_of(Script& script, const ShellCommand& c, const Values& environment,
@@ -659,6 +656,7 @@ bool LaunchFinder::starts_server(const std::vector<ShellWord>& words, std::size_
   }
   LaunchCommand& launch = found_.back();
   if (!unclear.empty()) add_unknown(unclear, words[at].begin, launch);
+  launch.sure = launch.sure && (server->own == nullptr || server->own->when.empty());
   if (server->own != nullptr && !server->own->when.empty())
     launch.when += (launch.when.empty() ? "" : ", ") + std::string(server->own->when);
   launch.module = server->module;
@@ -912,6 +910,7 @@ void LaunchFinder::environment_words(const std::vector<ShellWord>& words, std::s
   const Values host = context.env;
   leave(words, at, context);
   context.elsewhere = context.elsewhere || chooses_environment(name) || name == "chroot";
+  if (name == "torchrun" || name == "accelerate") context.sure = false;
   if (name == "torchrun" || name == "accelerate")
     context.when += fmt::format("{}as {} starts it, in each of its processes", context.when.empty() ? "" : "; ", name);
   for (std::size_t i = at + 1; i < program; ++i) {
@@ -1060,6 +1059,8 @@ void LaunchFinder::container(const std::vector<ShellWord>& words, std::size_t at
   const Values host = context.env;
   for (const Unknown& one : run->open) context.unknown.push_back({one.message, one.offset, {}});
   if (!run->inherits) context.env.clear();
+  context.shares_network = !context.elsewhere && run->own_entrypoint && network_of_host(words, at, run->image);
+  context.detached = runs_detached(words, at);
   context.elsewhere = true;
   context.activated.clear();
   context.files.reset();
@@ -1201,6 +1202,9 @@ static LaunchCommand launch_in(const RunContext& context, const std::vector<Shel
   launch.release = release_of_image(context.image);
   launch.host = context.host;
   launch.when = context.when;
+  launch.sure = context.when.empty() || context.sure;
+  launch.on_host = !launch.elsewhere || context.shares_network;
+  launch.detached = context.detached;
   launch.together = context.together;
   return launch;
 }

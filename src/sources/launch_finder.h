@@ -28,6 +28,7 @@ struct RunContext {
   std::string image = {};
   facts::ContainerView host = {};
   std::string when = {};
+  bool sure = false;                        // `when` tells turns of loops alone
   std::vector<LaunchUnknown> unknown = {};  // of the place itself: a file of variables that nobody reads
   std::optional<ShellText> zero = {};       // of a text that is handed to a shell: $0
   std::vector<ShellText> arguments = {};    // of a script: $1, …
@@ -39,6 +40,8 @@ struct RunContext {
   std::vector<std::string> options = {};           // of the shell that reads it: -e, -o pipefail
   std::string activated = {};                      // bin/ of the environment whose bin/activate was sourced
   bool elsewhere = false;                          // another machine, or a container
+  bool shares_network = false;                     // the container, that of this machine
+  bool detached = false;                           // it
   std::optional<std::size_t> at = {};              // where the launch stands, if not where its words do
   std::string stands_in = {};                      // the file of the script, where it is another than the one read
   std::string file = {};                           // of the script: what it sources may stand beside it
@@ -82,6 +85,8 @@ class LaunchFinder {
   void adopt(LaunchFinder& inner, const std::function<std::size_t(std::size_t)>& place,
              const std::function<std::string(std::size_t)>& name);
   [[nodiscard]] std::size_t found_so_far() const { return found_.size(); }
+  // The one launch that was found from the `from`th on runs beside others of this number; 0: beside none.
+  void runs_beside(std::size_t from, std::size_t number);
   // What was found from the `from`th on runs only so: the condition of the place that holds the text.
   void under(const std::string& when, std::size_t from);
   // What is said of the part of the text from `from` up to `to`, on each launch that stands in it or has its name.

@@ -104,6 +104,7 @@ struct ShellCommand {
   std::size_t end = 0;                      // behind its last word
   std::optional<FileLines> stands_in = {};  // another file than the pasted text: one that it runs or sources
   std::string folder = {};                  // that it runs in, from the root, where that is known
+  bool sure = false;                        // no condition stands in front of it, and nothing may have ended the text
   bool beside = false;                      // in the background: the script goes on while it runs
   std::size_t stops = 0;                    // commands so far that may have ended, or waited for, what runs beside it
 };

@@ -4,6 +4,8 @@
 #include <array>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -51,27 +53,62 @@ bool is_on_xpu(const Launch& launch) {
   return device.is_string() && device.as_string() == "xpu";
 }
 
-// The first GPU that both run on and do not both have room on.
-std::optional<std::int64_t> crowded_card(const PreparedLaunch& a, const PreparedLaunch& b) {
-  if (!is_on_xpu(a.launch) || !is_on_xpu(b.launch) || masks_of(a) != masks_of(b)) return std::nullopt;
-  const auto one = LaunchView(a.launch).static_share();
-  const auto other = LaunchView(b.launch).static_share();
+// The render nodes that a container is given by name, in their order.
+std::vector<std::string> nodes_of(const Node& node) {
+  std::vector<std::string> out = node.cards ? node.cards->nodes : std::vector<std::string>();
+  std::ranges::sort(out, {}, [](const std::string& name) { return std::pair(name.size(), name); });
+  return out;
+}
+
+// Whether cards of both can be told apart: none is given so many of the machine's, whichever they are.
+bool may_compare(const Node& a, const PreparedLaunch& first, const Node& b, const PreparedLaunch& second) {
+  const auto counted = [](const Node& node) { return node.cards && node.cards->nodes.empty(); };
+  if (counted(a) || counted(b) || masks_of(first) != masks_of(second)) return false;
+  const auto one = nodes_of(a);
+  const auto other = nodes_of(b);
+  return one == other || (!one.empty() && !other.empty() && masks_of(first).empty());
+}
+
+// The cards that it runs on, by their nodes where its container is given some.
+std::set<std::string> cards_of(const Node& node, const PreparedLaunch& prepared, bool by_node) {
+  const auto named = nodes_of(node);
+  std::set<std::string> out;
+  for (const std::int64_t gpu : node_ranks(LaunchView(prepared.launch)).gpus(prepared.launch.device.count)) {
+    if (!by_node) out.insert(fmt::format("GPU {}", gpu));
+    if (by_node && gpu >= 0 && gpu < std::ssize(named)) out.insert(named[static_cast<std::size_t>(gpu)]);
+  }
+  return out;
+}
+
+// The first card that both run on and do not both have room on.
+std::optional<std::string> crowded_card(const Node& a, const PreparedLaunch& first, const Node& b,
+                                        const PreparedLaunch& second) {
+  if (!is_on_xpu(first.launch) || !is_on_xpu(second.launch) || !may_compare(a, first, b, second)) return std::nullopt;
+  const auto one = LaunchView(first.launch).static_share();
+  const auto other = LaunchView(second.launch).static_share();
   if (!one || !other || *one + *other <= 1) return std::nullopt;
-  const auto cards = [](const PreparedLaunch& p) {
-    const auto list = node_ranks(LaunchView(p.launch)).gpus(p.launch.device.count);
-    return std::set<std::int64_t>(list.begin(), list.end());
-  };
-  const std::set<std::int64_t> theirs = cards(b);
-  for (const std::int64_t card : cards(a)) {
+  const bool by_node = nodes_of(a) != nodes_of(b);
+  const std::set<std::string> theirs = cards_of(b, second, by_node);
+  for (const std::string& card : cards_of(a, first, by_node)) {
     if (theirs.contains(card)) return card;
   }
   return std::nullopt;
 }
 
+// Two servers that stand at one place, such as a function that is called twice, are told by their ports.
+std::string both_told(const Node& a, const Launch& first, const Node& b, const Launch& second) {
+  if (a.name != b.name) return fmt::format("{} and {} both", a.name, b.name);
+  const std::int64_t one = number(first, Field::port);
+  const std::int64_t other = number(second, Field::port);
+  if (one == other) return fmt::format("{} is started twice, and both", a.name);
+  return fmt::format("{} with port {} and with port {}: both", a.name, one, other);
+}
+
 std::string crowd_told(const Node& a, const PreparedLaunch& first, const Node& b, const PreparedLaunch& second,
-                       std::int64_t card) {
+                       const std::string& card) {
   const std::string masks = masks_of(first);
-  return fmt::format("{} and {} both run on GPU {}{} and take {:g} and {:g} of its memory", a.name, b.name, card,
+  return fmt::format("{} run on {}{} and take {:g} and {:g} of its memory",
+                     both_told(a, first.launch, b, second.launch), card,
                      masks.empty() ? "" : " of those that " + masks + " leaves",
                      *LaunchView(first.launch).static_share(), *LaunchView(second.launch).static_share());
 }
@@ -89,10 +126,10 @@ std::vector<Diagnostic> beside_findings(const std::vector<Node>& nodes, const st
       if (!first.accepted() || !second.accepted()) continue;
       const bool serve = number(first, Field::node_rank) == 0 && number(second, Field::node_rank) == 0;
       if (serve && want_one_address(first, second) && unbound.insert(b).second)
-        out.push_back(
-            rules::from_record(*find_rule("ND008"), fmt::format("{} and {} both listen on port {}", nodes[a].name,
-                                                                nodes[b].name, number(second, Field::port))));
-      const auto card = crowded_card(launches[a], launches[b]);
+        out.push_back(rules::from_record(
+            *find_rule("ND008"), fmt::format("{} listen on port {}", both_told(nodes[a], first, nodes[b], second),
+                                             number(second, Field::port))));
+      const auto card = crowded_card(nodes[a], launches[a], nodes[b], launches[b]);
       if (card && crowded.insert(b).second)
         out.push_back(
             rules::from_record(*find_rule("ND009"), crowd_told(nodes[a], launches[a], nodes[b], launches[b], *card)));

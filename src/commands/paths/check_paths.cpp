@@ -122,7 +122,12 @@ class PathCheck {
     auto prepared = prepare_launch(input);
     if (!prepared) return not_checked(std::move(read), input.command_is_file, prepared.error().text());
     const std::string place = meeting_place(prepared->launch);
-    const Node node{.name = title_of(read), .command = {}, .variables = {}, .env = {}, .file = file.name};
+    const Node node{.name = title_of(read),
+                    .command = {},
+                    .variables = {},
+                    .env = {},
+                    .cards = file.launches[index].host.cards,
+                    .file = file.name};
     if (!place.empty()) groups_[place].push_back({node, *prepared});
     if (const std::size_t number = file.launches[index].together; number != 0)
       beside_[number].push_back({node, *prepared});

@@ -702,6 +702,7 @@ Val Follower::call_unknown(const Val& callee, Arguments& a) {
   Val out = a.call != nullptr ? unclear(*a.call) : unknown(fmt::format("what {} gives is not known here", name), a.at);
   if (speaks) return out;
   ++doubts_;
+  if (!leaves_servers(callee.object != nullptr && !callee.object->name.empty() ? callee.object->name : name)) ++stops_;
   for (const Val& v : a.values) note_written(v);
   const bool starts = runs_a_text(name) || std::find(kStarting.begin(), kStarting.end(), last) != kStarting.end();
   if (starts && start_unknown(name, a)) return out;

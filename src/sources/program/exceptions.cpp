@@ -316,6 +316,11 @@ Follower::Flow Follower::with_managers(const Stmt& one, std::size_t from) {
   if (is_context(manager)) return within_context(manager, one, from);
   if (manager.is(Val::Kind::kInstance) && manager.object->name == "contextlib.suppress")
     return within_suppress(manager, one, from);
+  if (manager.is(Val::Kind::kInstance) && manager.object->name == "subprocess.process") {
+    Flow out = inside(manager, one, from);
+    ++stops_;  // it is waited for
+    return out;
+  }
   if (manager.is(Val::Kind::kInstance) && manager.object->of != nullptr) return within_object(manager, one, from);
   return inside(manager, one, from);
 }

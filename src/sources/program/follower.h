@@ -490,6 +490,8 @@ class Follower {
   [[nodiscard]] static bool is_sglangs(std::string_view name);
   [[nodiscard]] static bool runs_a_text(std::string_view name);
   bool start_unknown(const std::string& name, Arguments& a);
+  void tell_beside(std::size_t found, bool goes_on);
+  static bool leaves_servers(std::string_view name);
   void start_shell(const Val& text, Arguments& a);
   void start_split(const std::string& name, const Val& text, Arguments& a);
   void add_page_words(std::size_t at, std::vector<ShellWord>& words, RunContext& where);
@@ -624,6 +626,8 @@ class Follower {
   int calls_ = 0;                                             // inside each other
   int forever_ = 0;                                           // loops without a test
   int apart_ = 0;                                             // threads around what is followed
+  std::size_t stops_ = 0;                          // calls that may have ended, or waited for, what runs beside this
+  std::map<std::size_t, std::size_t> together_{};  // numbers of launches, by the stops in front of them
   std::size_t ended_at_ = 0;
   std::string image_;       // of the container that is started
   TakenDefaults defaults_;  // so far

@@ -256,7 +256,9 @@ std::optional<Val> Follower::start_process(const std::string& name, Arguments& a
     conditions_.push_back(
         fmt::format("where shell={} is {}", shown(shell->begin, shell->end), args->is(Kind::kText) ? "true" : "false"));
   const bool shell_runs_it = in_shell.value_or(args->is(Kind::kText));
+  const std::size_t found = finder_.found_so_far();
   start_popen(*args, shell_runs_it, a);
+  tell_beside(found, name == "subprocess.Popen");
   if (const Val* input = a.key("input"); input != nullptr && !shell_runs_it) start_input(*args, *input, a);
   conditions_.resize(outer);
   const bool is_list = args->is(Kind::kList) || args->is(Kind::kTuple);
@@ -264,6 +266,28 @@ std::optional<Val> Follower::start_process(const std::string& name, Arguments& a
   if (no_text && !shell_runs_it) refuse("TypeError", a.at);
   if (!shell_runs_it) may_be_missing(*args, a.at);
   return process_of(name, *args, shell_runs_it, a);
+}
+
+// Servers that the program starts and goes on beside, and what it starts behind them, run together.
+void Follower::tell_beside(std::size_t found, bool goes_on) {
+  const bool sure = conditions_.empty() && endings_.empty() && ahead_.empty() && quiet_ == 0 && apart_ == 0;
+  const auto known = together_.find(stops_);
+  if (sure && (goes_on || known != together_.end())) {
+    const std::size_t number = known != together_.end() ? known->second : next_together();
+    together_.emplace(stops_, number);
+    finder_.runs_beside(found, number);
+  }
+  if (!goes_on) ++stops_;
+}
+
+// What the program started still runs behind a call of this that is not followed.
+bool Follower::leaves_servers(std::string_view name) {
+  constexpr auto kModules = std::to_array<std::string_view>({"requests.", "httpx.", "urllib.", "socket.", "time.",
+                                                             "logging.", "signal.signal", "atexit.", "os.makedirs",
+                                                             "os.path.", "json.", "random.", "pathlib."});
+  constexpr auto kLast = std::to_array<std::string_view>({"poll", "wait_for_server", "is_alive"});
+  return std::ranges::any_of(kModules, [&](std::string_view one) { return name.starts_with(one); }) ||
+         std::ranges::find(kLast, last_name(name)) != kLast.end();
 }
 
 // Whether a command is known to succeed or to fail.

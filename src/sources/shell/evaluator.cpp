@@ -32,18 +32,6 @@ bool knows_choices(std::string_view script) {
   return line.starts_with("#!") && (line.find("ksh") != line.npos || line.find("zsh") != line.npos);
 }
 
-// Whether a condition stands in front: what is told of a turn of a loop alone says which of them it is.
-bool has_condition(std::string_view when) {
-  constexpr auto kBegin = std::to_array<std::string_view>({"in a ", "where ", "unless ", "as the script"});
-  return std::ranges::any_of(kBegin, [&](std::string_view one) { return when.starts_with(one); });
-}
-
-// A turn of a loop that is followed; what the loop itself depends on stays in front of it.
-std::string in_turn(const std::string& when, std::string turn) {
-  if (!has_condition(when)) return turn;
-  return when.substr(0, when.find("; ")) + "; " + turn;
-}
-
 Status opposite(Status status) {
   if (status == Status::kUnknown) return status;
   return status == Status::kTrue ? Status::kFalse : Status::kTrue;
@@ -117,7 +105,7 @@ std::string ShellEvaluator::depends(const std::string& name, std::string_view wh
 Result<bool> ShellEvaluator::run() {
   if (budget_.depth >= limits::kShellCalls) return failure("shells are nested too deep in this command");
   run_whole(*text_.script, start_.own_file, start_.stands_in);
-  when_ = state_.stays ? "where what has no end is stopped" : "as the script ends";
+  when_ = {state_.stays ? "where what has no end is stopped" : "as the script ends"};
   run_exit_trap();
   tell_written();
   if (error_) return tl::make_unexpected(*error_);
@@ -307,10 +295,11 @@ void ShellEvaluator::run_exit_trap() {
   const ShellTrap trap = std::exchange(state_.on_exit, {});
   if (trap.actions.empty() || (state_.replaced && !state_.stays) || error_) return;
   const ShellState left = state_;
-  const std::string outer_when = when_;
+  const When outer_when = when_;
   if (!trap.sure) {
     ++undecided_;
-    when_ += fmt::format("{}where what sets the trap on EXIT runs", when_.empty() ? "" : "; ");
+    const std::string around = when_.text();
+    when_ = {fmt::format("{}{}where what sets the trap on EXIT runs", around, around.empty() ? "" : "; ")};
   }
   for (const ShellText& action : trap.actions) {
     spend(state_.size());
@@ -400,9 +389,10 @@ bool ShellEvaluator::asks(const Node& node, std::string_view text, int depth) co
   return around != bodies_.end() && asks(*function->second, around->second.script->text, depth + 1);
 }
 
-// The branch, and what may have ended the text before.
-std::string ShellEvaluator::when_now(const ShellCommand& command) const {
-  std::string out = when_;
+// The branch, and what may have ended the text before; the command hears whether there is either.
+std::string ShellEvaluator::when_now(ShellCommand& command) const {
+  std::string out = when_.text();
+  command.sure = when_.condition.empty();
   constexpr std::size_t kMost = 3;
   std::size_t told = 0;
   // What the command's own words ask for need not be said again.
@@ -420,6 +410,7 @@ std::string ShellEvaluator::when_now(const ShellCommand& command) const {
     const auto unset = what.find(" is not set at line ");
     if (unset != std::string::npos && asks_for(std::string_view(what).substr(kUnless.size(), unset - kUnless.size())))
       continue;
+    command.sure = false;
     if (++told > kMost) break;
     out += (out.empty() ? "" : "; ") + what;
   }
@@ -519,10 +510,10 @@ Status ShellEvaluator::run_pipeline(const Node& node) {
 }
 
 // In a shell of its own: what it changes is lost.
-Status ShellEvaluator::run_apart(const Node& node, std::string when, Waits waits) {
+Status ShellEvaluator::run_apart(const Node& node, When when, Waits waits) {
   spend(state_.size());
   const ShellState before = state_;
-  const std::string outer_when = std::exchange(when_, std::move(when));
+  const When outer_when = std::exchange(when_, std::move(when));
   auto outer_unset = std::exchange(unset_now_, {});
   state_.fails.reset();
   begin_subshell();
@@ -624,11 +615,12 @@ Status ShellEvaluator::run_children(const Node& node) {
     state_ = *std::exchange(way, std::nullopt);
     const bool last = i + 1 == node.children.size();
     conditions_ += last ? 0 : 1;
-    const std::string before_when = when_;
+    const When before_when = when_;
     if (tested)
-      when_ = fmt::format("in a branch at line {}", line_of(outer(node.begin)));
+      when_ = {fmt::format("in a branch at line {}", line_of(outer(node.begin)))};
     else if (open && (on_success ? unlikely : !is_inverted(*node.children[i - 1])))
-      when_ = fmt::format("where what stands in front of it at line {} fails", line_of(outer(node.children[i]->begin)));
+      when_ = {
+          fmt::format("where what stands in front of it at line {} fails", line_of(outer(node.children[i]->begin)))};
     run(*node.children[i]);
     when_ = before_when;
     conditions_ -= last ? 0 : 1;
@@ -653,7 +645,7 @@ Status ShellEvaluator::run_if(const Node& node) {
     spend(state_.size());
     met = met ? joined(*met, state_, why, outer(node.begin)) : state_;
   };
-  const std::string before_when = when_;
+  const When before_when = when_;
   bool decided = false;
   Status left = Status::kTrue;  // of the branch that is taken; of none it is that
   std::size_t i = 0;
@@ -668,7 +660,7 @@ Status ShellEvaluator::run_if(const Node& node) {
       continue;
     }
     if (status == Status::kTrue) {
-      if (met) when_ = fmt::format("in a branch at line {}", line_of(outer(node.children[i]->begin)));
+      if (met) when_ = {fmt::format("in a branch at line {}", line_of(outer(node.children[i]->begin)))};
       left = run_node(*node.children[i + 1]);
       when_ = before_when;
       decided = true;
@@ -679,14 +671,14 @@ Status ShellEvaluator::run_if(const Node& node) {
     spend(state_.size());
     undecided_ = outer_undecided + 1;
     const ShellState before = state_;
-    when_ = fmt::format("in a branch at line {}", line_of(outer(node.children[i]->begin)));
+    when_ = {fmt::format("in a branch at line {}", line_of(outer(node.children[i]->begin)))};
     run_node(*node.children[i + 1]);
     when_ = before_when;
     meet();
     state_ = before;
   }
   if (!decided && !state_.ended && i < node.children.size()) {
-    if (met) when_ = fmt::format("in a branch at line {}", line_of(outer(node.begin)));
+    if (met) when_ = {fmt::format("in a branch at line {}", line_of(outer(node.begin)))};
     left = run_node(*node.children[i]);
     when_ = before_when;
   }
@@ -761,8 +753,8 @@ Status ShellEvaluator::run_unknown_case(const Node& node) {
     if (error_) break;
     spend(state_.size());
     state_ = before;
-    const std::string outer_when =
-        std::exchange(when_, fmt::format("in a branch at line {}", line_of(outer(arm.body->begin))));
+    const When outer_when =
+        std::exchange(when_, When{fmt::format("in a branch at line {}", line_of(outer(arm.body->begin)))});
     ++undecided_;
     run_node(*arm.body);
     --undecided_;
@@ -826,8 +818,8 @@ void ShellEvaluator::run_unknown_loop(const Node& node, std::string_view what, c
       state_, [&](const std::string& name) { return depends(name, what, at); }, at);
   forget(names, what, at);
   const ShellState behind = state_;
-  const std::string outer_when = std::exchange(
-      when_, has_condition(when_) ? when_ : fmt::format("in a loop at line {}", line_of(outer(node.begin))));
+  const When outer_when = std::exchange(
+      when_, when_.condition.empty() ? When{fmt::format("in a loop at line {}", line_of(outer(node.begin)))} : when_);
   body();
   when_ = outer_when;
   loops_.pop_back();
@@ -898,7 +890,7 @@ bool ShellEvaluator::follow_while(const Node& node) {
   input_ = outer_input;
   if (clear) {
     for (std::size_t n = 1;; ++n) {
-      const std::string outer_when = std::exchange(when_, in_turn(when_, fmt::format("turn {} of a loop", n)));
+      const When outer_when = std::exchange(when_, When{when_.condition, fmt::format("turn {} of a loop", n)});
       const bool more = !error_ && turn();
       when_ = outer_when;
       if (!more) break;
@@ -1127,7 +1119,7 @@ ShellEvaluator::Followed ShellEvaluator::follow_for(const Node& node, const std:
       refer(node.name, word);
     else
       remember(node.name, {.text = word}, false, nullptr);
-    const std::string outer_when = std::exchange(when_, in_turn(when_, fmt::format("{}={}", node.name, word.text)));
+    const When outer_when = std::exchange(when_, When{when_.condition, fmt::format("{}={}", node.name, word.text)});
     const Status status = run_node(*node.children.front());
     out.left = state_.ended ? Status::kUnknown : status;
     when_ = outer_when;
@@ -1249,7 +1241,7 @@ Status ShellEvaluator::run_math_loop(const Node& node) {
   part_of_loop(loop, 0, first);
   loops_.push_back({undecided_, false});
   for (std::size_t turn = 0; turn < *turns && !state_.ended && !error_; ++turn) {
-    const std::string outer_when = std::exchange(when_, in_turn(when_, fmt::format("turn {} of a loop", turn + 1)));
+    const When outer_when = std::exchange(when_, When{when_.condition, fmt::format("turn {} of a loop", turn + 1)});
     run_node(*node.children.front());
     when_ = outer_when;
     if (ends_loop()) break;
@@ -1389,7 +1381,8 @@ Status ShellEvaluator::emit(ShellCommand& command) {
   add_defaults(command.defaults, state_.defaults);
   const bool wants = start_.wants_environment(command);
   if (wants) spend(4 * state_.variables.size());
-  start_.on_command(command, wants ? environment() : Values{}, when_now(command));
+  const std::string when = when_now(command);
+  start_.on_command(command, wants ? environment() : Values{}, when);
   return finds(command);
 }
 
@@ -1540,7 +1533,11 @@ void ShellEvaluator::count_stop(std::string_view program, ShellCommand& command)
   command.beside = beside_;
   command.stops = stops_;
   const bool calls = state_.functions.contains(std::string(program));  // what it runs counts
-  if (!calls && !leaves_servers(program) && !(beside_ && starts_its_words(program))) ++stops_;
+  const std::size_t tool = program == "sudo" && command.words.size() > 1 ? 1 : 0;
+  const bool detaches = is_container_tool(program) || tool > 0
+                            ? is_container_tool(command.words[tool].text) && runs_detached(command.words, tool)
+                            : false;
+  if (!calls && !leaves_servers(program) && !detaches && !(beside_ && starts_its_words(program))) ++stops_;
 }
 
 Status ShellEvaluator::run_simple(const Node& node) {
@@ -1830,7 +1827,7 @@ void ShellEvaluator::tell_written() {
     command.file = file.second;
     command.file_use = ShellCommand::FileUse::kUnit;
     command.begin = command.end = at;
-    when_ = fmt::format("where {}, which the script writes, is started", file.first);
+    when_ = {fmt::format("where {}, which the script writes, is started", file.first)};
     emit(command);
   }
 }
@@ -1958,7 +1955,7 @@ Status ShellEvaluator::run_unsure_function(const NodePtr& body, const Node& node
   if (printing_ != nullptr) printing_->known = false;
   spend(state_.size());
   const ShellState without = state_;
-  const std::string outer_when = std::exchange(when_, fmt::format("where {} is defined", name));
+  const When outer_when = std::exchange(when_, When{fmt::format("where {} is defined", name)});
   ++undecided_;
   (void)run_own_function(body, node, command);
   --undecided_;

@@ -169,7 +169,15 @@ class ShellEvaluator {
   bool ends_loop();
   void leave_loops(const std::vector<ShellWord>& words, bool goes_on);
   enum class Waits { kNo, kYes, kInPipe };  // whether the shell goes on when it has ended
-  Status run_apart(const Node& node, std::string when, Waits waits = Waits::kNo);
+  // What something depends on, and in which turn of a loop that is followed it runs.
+  struct When {
+    std::string condition = {};  // "": it runs
+    std::string turn = {};
+    [[nodiscard]] std::string text() const {
+      return condition + (condition.empty() || turn.empty() ? "" : "; ") + turn;
+    }
+  };
+  Status run_apart(const Node& node, When when, Waits waits = Waits::kNo);
   Status run_math(const ShellText& expression, std::size_t at);
   struct MathLoop {
     const Node& node;
@@ -199,7 +207,7 @@ class ShellEvaluator {
   Status emit(ShellCommand& command);
   [[nodiscard]] bool is_test(const Node& node) const;
   [[nodiscard]] bool asks(const Node& node, std::string_view text, int depth) const;
-  [[nodiscard]] std::string when_now(const ShellCommand& command) const;
+  std::string when_now(ShellCommand& command) const;
   using SavedVariable = std::pair<std::string, std::optional<ShellVariable>>;
   ShellWord appended_word(const Assignment& a);
   void expand_prefixes(const Node& node, ShellCommand& command);
@@ -450,7 +458,7 @@ class ShellEvaluator {
   std::map<const Node*, Text> bodies_;             // where functions were defined
   std::optional<FileLines> stands_in_;             // of the command that runs, where that is another file
   std::vector<ShellNote> notes_;
-  std::string when_;  // "" or the branch that what runs now is in
+  When when_;  // of what runs now
   int brace_depth_ = 0;
   // Options of `shopt` and aliases, which change what words mean.
   bool last_pipe_ = false;
