@@ -897,6 +897,22 @@ void LaunchFinder::tell_what_is_left() {
   }
 }
 
+namespace {
+
+// What puts variables into the environment of what it starts that stand in a file or a vault; "" where nothing does.
+std::string variables_from(const std::vector<ShellWord>& words, std::size_t at, std::size_t program) {
+  constexpr auto kThose =
+      std::to_array<std::string_view>({"chamber", "direnv", "doppler", "dotenv", "infisical", "op"});
+  const std::string_view name = base_name(words[at].text);
+  if (std::ranges::find(kThose, name) != kThose.end()) return std::string(name);
+  for (std::size_t i = at + 1; name == "uv" && i < program; ++i) {
+    if (words[i].text.starts_with("--env-file")) return "--env-file of uv";
+  }
+  return {};
+}
+
+}  // namespace
+
 // What a program that runs its words does to the environment.
 void LaunchFinder::environment_words(const std::vector<ShellWord>& words, std::size_t at, std::size_t program,
                                      RunContext& context) {
@@ -910,6 +926,10 @@ void LaunchFinder::environment_words(const std::vector<ShellWord>& words, std::s
   const Values host = context.env;
   leave(words, at, context);
   context.elsewhere = context.elsewhere || chooses_environment(name) || name == "chroot";
+  if (const std::string from = variables_from(words, at, program); !from.empty()) {
+    note({"SH002", fmt::format("what {} puts into the environment is not read", from), words[at].begin});
+    context.others = unknown_text(fmt::format("may be set by {}, which is not read", from), words[at].begin);
+  }
   if (name == "torchrun" || name == "accelerate") context.sure = false;
   if (name == "torchrun" || name == "accelerate")
     context.when += fmt::format("{}as {} starts it, in each of its processes", context.when.empty() ? "" : "; ", name);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -197,7 +198,16 @@ bool is_python(std::string_view word) {
 // Programs that take `-m MODULE` behind options of their own.
 bool runs_modules(std::string_view program) {
   return program == "torchrun" || program == "uv" || program == "accelerate" || program == "ipexrun" ||
-         program == "opentelemetry-instrument" || program == "ddtrace-run" || program == "debugpy";
+         program == "opentelemetry-instrument" || program == "ddtrace-run" || program == "debugpy" ||
+         program == "coverage" || program == "viztracer" || program == "memray" || program == "scalene";
+}
+
+// Modules that run another one: python -m cProfile -m MODULE.
+bool runs_modules_as_module(std::string_view module) {
+  constexpr auto kThose = std::to_array<std::string_view>(
+      {"torch.distributed.run", "torch.distributed.launch", "accelerate.commands.launch", "coverage", "cProfile",
+       "profile", "trace", "debugpy", "viztracer", "memray", "scalene", "pdb", "ipdb"});
+  return std::ranges::find(kThose, module) != kThose.end();
 }
 
 // A benchmark's name that no release has.
@@ -226,6 +236,16 @@ std::optional<ServerWords> of_module(std::string_view module, std::size_t first)
   return std::nullopt;
 }
 
+// `-m MODULE` behind the options of what runs modules.
+std::optional<ServerWords> behind_module_option(const std::vector<ShellWord>& words, std::size_t from) {
+  for (std::size_t i = from; i + 1 < words.size(); ++i) {
+    if (words[i].text == "-m" || words[i].text == "--module") return of_module(words[i + 1].text, i + 2);
+    if (base_name(words[i].text) == "launch_server.py") return ServerWords{i + 1, false, false, {}};
+    if (is_python(words[i].text)) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
 // `-m MODULE` or a path to launch_server.py behind the interpreter's own options.
 std::optional<ServerWords> after_python(const std::vector<ShellWord>& words, std::size_t at) {
   const std::size_t i = behind_python_options(words, at);
@@ -236,6 +256,7 @@ std::optional<ServerWords> after_python(const std::vector<ShellWord>& words, std
   const auto taking = w.find_first_of("mc", 1);
   if (w.starts_with("--") || taking == std::string::npos || w[taking] == 'c') return std::nullopt;
   if (taking + 1 < w.size()) return of_module(std::string_view(w).substr(taking + 1), i + 1);
+  if (i + 1 < words.size() && runs_modules_as_module(words[i + 1].text)) return behind_module_option(words, i + 2);
   return i + 1 < words.size() ? of_module(words[i + 1].text, i + 2) : std::nullopt;
 }
 
@@ -348,11 +369,7 @@ std::optional<ServerWords> server_at(const std::vector<ShellWord>& words, std::s
     if (auto server = after_python(words, at)) return server;
   }
   if (runs_modules(name)) {
-    for (std::size_t i = at + 1; i + 1 < words.size(); ++i) {
-      if (words[i].text == "-m" || words[i].text == "--module") return of_module(words[i + 1].text, i + 2);
-      if (base_name(words[i].text) == "launch_server.py") return ServerWords{i + 1, false, false, {}};
-      if (is_python(words[i].text)) return std::nullopt;
-    }
+    if (auto server = behind_module_option(words, at + 1)) return server;
   }
   if ((name == "sglang" || name == "vllm") && at + 1 < words.size() && words[at + 1].text == "serve") {
     return ServerWords{at + 2, name == "sglang", name == "vllm", {}};
@@ -367,7 +384,7 @@ bool begins_with_server(const std::vector<ShellWord>& words) {
 }
 
 bool runs_its_words(std::string_view program) {
-  constexpr std::array<std::string_view, 84> kNames = {"exec",
+  constexpr std::array<std::string_view, 88> kNames = {"exec",
                                                        "xpu-preflight",
                                                        "nohup",
                                                        "time",
@@ -450,7 +467,11 @@ bool runs_its_words(std::string_view program) {
                                                        "runuser",
                                                        "pdm",
                                                        "uvx",
-                                                       "screen"};
+                                                       "screen",
+                                                       "busybox",
+                                                       "dbus-run-session",
+                                                       "s6-setuidgid",
+                                                       "direnv"};
   return has(kNames, base_name(program)) || base_name(program) == "env" || base_name(program) == "doas" ||
          base_name(program) == "xargs";
 }
@@ -561,6 +582,10 @@ constexpr auto kRunners = std::to_array<PlainRunner>({
      .verb = "run",
      .moves = "--directory",
      .runs_files = true},
+    {.name = "busybox", .valued = ""},
+    {.name = "dbus-run-session", .valued = "", .names = "--config-file --dbus-daemon"},
+    {.name = "s6-setuidgid", .valued = "", .positions = 1},
+    {.name = "direnv", .valued = "", .positions = 1, .verb = "exec", .moves = "*"},
     {.name = "poetry", .valued = "", .verb = "run"},
     {.name = "pipenv", .valued = "", .verb = "run"},
     {.name = "pdm", .valued = "p", .names = "--project --venv", .verb = "run", .moves = "-p --project"},
@@ -728,6 +753,43 @@ std::optional<ShellText> of_tmux(const std::vector<ShellWord>& words, std::size_
   return std::nullopt;
 }
 
+// flock [OPTIONS] FILE -c TEXT
+std::optional<ShellText> of_flock(const std::vector<ShellWord>& words, std::size_t at) {
+  std::size_t i = at + 1;
+  for (; i < words.size() && words[i].text.starts_with('-'); ++i) {
+    const std::string& w = words[i].text;
+    if (w == "-w" || w == "-E" || w == "--timeout" || w == "--wait" || w == "--conflict-exit-code") ++i;
+  }
+  const bool text = i + 2 < words.size() && (words[i + 1].text == "-c" || words[i + 1].text == "--command");
+  return text ? std::optional<ShellText>(words[i + 2]) : std::nullopt;
+}
+
+// sky exec CLUSTER TEXT, sky launch TEXT: what the words are glued to runs on the cluster. Options that set variables
+// are not followed.
+std::optional<ShellText> of_sky(const std::vector<ShellWord>& words, std::size_t at) {
+  if (at + 1 >= words.size() || (words[at + 1].text != "exec" && words[at + 1].text != "launch")) return std::nullopt;
+  constexpr std::string_view kValued =
+      "--cluster --name --workdir --gpus --cpus --memory --num-nodes --cloud --region --zone";
+  std::size_t i = at + 2;
+  bool on = words[at + 1].text == "launch";  // which takes no cluster in front
+  for (; i < words.size(); ++i) {
+    const std::string& w = words[i].text;
+    if (w.starts_with("--env") || w.starts_with("--secret")) return std::nullopt;
+    if (w == "--") {
+      ++i;
+      break;
+    }
+    if (!w.starts_with('-')) {
+      if (std::exchange(on, true)) break;
+      continue;
+    }
+    if (w == "-c") on = true;
+    if (w == "-c" || w == "-n" || is_among(kValued, w)) ++i;
+  }
+  if (i >= words.size() || words[i].text.ends_with(".yaml") || words[i].text.ends_with(".yml")) return std::nullopt;
+  return glued(words, i, words.size(), true);
+}
+
 }  // namespace
 
 std::optional<ShellText> text_for_a_shell(const std::vector<ShellWord>& words, std::size_t at) {
@@ -745,6 +807,14 @@ std::optional<ShellText> text_for_a_shell(const std::vector<ShellWord>& words, s
     }
   } else if (name == "su" || name == "runuser" || name == "script" || name == "sg") {
     return behind_c(words, at);
+  } else if (name == "flock") {
+    return of_flock(words, at);
+  } else if (name == "nix-shell") {
+    for (std::size_t i = at + 1; i + 1 < words.size(); ++i) {
+      if (words[i].text == "--run" || words[i].text == "--command") return words[i + 1];
+    }
+  } else if (name == "sky") {
+    return of_sky(words, at);
   } else if (name == "watch") {
     const std::size_t i = behind_options(words, at + 1, "n");
     if (i < words.size()) return glued(words, i, words.size(), true);
@@ -763,7 +833,7 @@ std::optional<ShellText> text_for_a_shell(const std::vector<ShellWord>& words, s
 
 bool leaves_machine(std::string_view program) {
   const std::string_view name = base_name(program);
-  return name == "ssh" || name == "kubectl" || name == "oc" || name == "lxc" || name == "machinectl";
+  return name == "ssh" || name == "kubectl" || name == "oc" || name == "lxc" || name == "machinectl" || name == "sky";
 }
 
 bool starts_afresh(const std::vector<ShellWord>& words, std::size_t at) {
