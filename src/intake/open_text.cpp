@@ -368,7 +368,7 @@ bool is_own_sentence(std::string_view part) {
   const auto unset = part.find(kUnset);
   if (part.starts_with(kUnless) && unset != std::string_view::npos && is_number(part.substr(unset + kUnset.size())))
     return is_of_plain_names(part.substr(kUnless.size(), unset - kUnless.size()));
-  constexpr std::array<std::array<std::string_view, 2>, 15> kSentences = {
+  constexpr std::array<std::array<std::string_view, 2>, 18> kSentences = {
       {{"in ", ", which nothing here calls"},
        {"where what has no end is stopped", ""},
        {"unless the loop at line ", " runs, which has no end"},
@@ -383,7 +383,10 @@ bool is_own_sentence(std::string_view part) {
        {"unless the trap on RETURN at line ", " changes it"},
        {"where what sets the trap on EXIT runs", ""},
        {"where what a patch puts in its place starts it", ""},
-       {"where what is made of this list is run", ""}}};
+       {"where what is made of this list is run", ""},
+       {"where what the task asks for is there", ""},
+       {"unless the task is up to date", ""},
+       {"unless an expansion fails at line ", ""}}};
   return std::ranges::any_of(kSentences, [&](const auto& ends) {
     if (part.size() < ends[0].size() + ends[1].size() || !part.starts_with(ends[0]) || !part.ends_with(ends[1]))
       return false;

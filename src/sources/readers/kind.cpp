@@ -258,6 +258,8 @@ FileKind kind_of(std::string_view text, std::string_view path) {
   if (has_line(text, "[Kube]") && has_line(text, "Yaml=")) return FileKind::kUnit;
   if (has_line(text, "[watcher:")) return FileKind::kOther;
   const bool yaml = ends(".yaml") || ends(".yml");
+  const bool of_task = yaml && has_line(text, "version:") && has_line(text, "tasks:");
+  if (of_task && name.find("askfile") != std::string_view::npos) return FileKind::kManifest;
   if ((yaml || ends(".tpl") || ends(".j2") || is_manifest(text)) && has_template(text) && !is_argo_workflow(text) &&
       !is_serving_runtime(text) && !is_swarm_stack(text) && !is_play(text))
     return FileKind::kTemplate;

@@ -71,6 +71,7 @@ class ManifestReader {
     std::optional<LaunchUnknown> added = {};      // words that nobody wrote here
     bool never = false;                           // that holds in no row of the matrix
     Values fields = {};                           // of a Pod: what fieldRef finds, by its path
+    Values task = {};                             // what {{.NAME}} of a Taskfile stands for
     Values macros = {};                           // of Azure: what $(NAME) stands for, by names in small letters
   };
 
@@ -182,7 +183,13 @@ class ManifestReader {
   void taskfile(const YamlNode& root, Around around);
   void task_variables(const YamlNode& node, Around& around);
   static void task_conditions(const YamlNode& node, Around& around);
-  void task_commands(const YamlNode& node, const Around& around);
+  ShellText with_task_variables(const ShellText& text, const Around& around);
+  void add_task_variables(const YamlNode& node, const Around& scope, Around& around);
+  void one_task(const YamlNode& task, Around own, int depth);
+  void called_task(const YamlNode& call, const Around& around, int depth);
+  void task_loop(const YamlNode& list, const YamlNode& node, const Around& around, int depth);
+  void task_commands(const YamlNode& node, const Around& around, int depth);
+  void task_command(const YamlNode& node, const Around& around, int depth);
 
   // Jobs of GitLab.
   static bool is_gitlab(const YamlNode& root);
@@ -280,7 +287,9 @@ class ManifestReader {
   Mounted configs_in(const YamlNode& node);
 
   const SourceText& source_;
-  Variables given_;  // those of compose's .env among them
+  const YamlNode* all_tasks_ = nullptr;             // of a Taskfile
+  std::shared_ptr<const Around> of_taskfile_ = {};  // its variables
+  Variables given_;                                 // those of compose's .env among them
   YamlTree& tree_;
   LaunchFinder& finder_;
   int seen_ = 0;

@@ -120,8 +120,6 @@ Result<bool> read_as(FileKind kind, const SourceText& source, LaunchFinder& find
     case FileKind::kConfig:
       return read_config(source, finder);
     case FileKind::kTemplate:
-      if (base_name(source.name).find("askfile.y") != std::string_view::npos)
-        return failure("task fills in the values of this file: give the launch as `task --dry` prints it");
       return failure("this is a template: render it first (helm template, kustomize build) and give what comes out");
     case FileKind::kProcfile:
       return read_procfile(source, finder);
