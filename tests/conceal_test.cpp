@@ -568,7 +568,9 @@ TEST(Conceal, OurOwnWordsAreShown) {
               HasSubstr(", behind a router, once for each --dp-size\n"));
   EXPECT_THAT(said("b.sh", "python -m dynamo.sglang --model-path m"), HasSubstr(", as a worker of Dynamo\n"));
   EXPECT_THAT(said("main.tf", serve), HasSubstr("`terraform console` or `terraform plan`"));
-  EXPECT_THAT(said("justfile", "s:\n  " + serve), HasSubstr("`just --dry-run RECIPE`"));
+  EXPECT_THAT(said("justfile", "set shell := [\"nu\", \"-c\"]\ns:\n  " + serve), HasSubstr("`just --dry-run RECIPE`"));
+  EXPECT_THAT(said("Taskfile.yml", "version: '3'\ntasks:\n  s:\n    preconditions: [x]\n    cmds: [" + serve + "]"),
+              HasSubstr(", where what the task asks for is there\n"));
   EXPECT_THAT(said(".gitlab-ci.yml",
                    "j:\n  rules: [{if: $X}]\n  script: [" + serve + "]\nk:\n  when: manual\n  script: [" + serve + "]"),
               AllOf(HasSubstr("where `rules` of its job"), HasSubstr("where its job is started: when: manual")));

@@ -125,8 +125,8 @@ class UsedByMake {
 // Texts that name a launch and that no reader took for anything. A shell's are followed as they stand; a notebook's
 // prose is not told from what runs.
 void tell_others(std::string_view text, FileKind kind, const LaunchFinder& finder, LaunchCommand& last) {
-  constexpr std::array kKinds = {FileKind::kManifest, FileKind::kDockerfile, FileKind::kUnit,    FileKind::kMarkdown,
-                                 FileKind::kWords,    FileKind::kProcfile,   FileKind::kMakefile};
+  constexpr std::array kKinds = {FileKind::kManifest, FileKind::kDockerfile, FileKind::kUnit,     FileKind::kMarkdown,
+                                 FileKind::kWords,    FileKind::kProcfile,   FileKind::kMakefile, FileKind::kJustfile};
   if (std::find(kKinds.begin(), kKinds.end(), kind) == kKinds.end()) return;
   constexpr std::size_t kMostTold = 20;
   std::size_t told = 0;

@@ -108,7 +108,7 @@ bool is_swarm_stack(std::string_view text) {
 // A script for a shell that this is none of, or for another language.
 bool is_for_another(std::string_view first_line) {
   for (const std::string_view name : {"csh", "tcsh", "fish", "zsh", "pwsh", "perl", "ruby", "node", "Rscript", "nu",
-                                      "xonsh", "lua", "tclsh", "just", "deno", "php"}) {
+                                      "xonsh", "lua", "tclsh", "deno", "php"}) {
     const auto at = first_line.find(name);
     const bool whole = at != std::string_view::npos && (first_line[at - 1] == '/' || first_line[at - 1] == ' ');
     const std::size_t behind = at + name.size();
@@ -174,12 +174,12 @@ FileKind of_lines(std::string_view text) {
 // What is not read, by its name.
 static bool is_of_another_language(std::string_view name) {
   constexpr auto kEnds = std::to_array<std::string_view>(
-      {".fish",  ".ps1",     ".psm1",      ".bat",    ".cmd",   ".toml", ".tf",  ".tfvars", ".xml",  ".lua",
-       ".js",    ".mjs",     ".ts",        ".jsx",    ".tsx",   ".rs",   ".go",  ".csh",    ".tcsh", ".zsh",
-       ".nix",   ".html",    ".just",      ".groovy", ".rb",    ".pl",   ".php", ".java",   ".kt",   ".cs",
-       ".swift", ".jsonnet", ".libsonnet", ".cue",    ".plist", ".nu",   ".bzl", ".dhall",  ".star", ".crontab"});
-  constexpr auto kNames = std::to_array<std::string_view>({"justfile", "Justfile", "tox.ini", "setup.cfg", "Rakefile",
-                                                           "Vagrantfile", "Tiltfile", "crontab", "BUILD.bazel"});
+      {".fish",    ".ps1",       ".psm1",   ".bat",   ".cmd", ".toml", ".tf",    ".tfvars", ".xml",    ".lua",
+       ".js",      ".mjs",       ".ts",     ".jsx",   ".tsx", ".rs",   ".go",    ".csh",    ".tcsh",   ".zsh",
+       ".nix",     ".html",      ".groovy", ".rb",    ".pl",  ".php",  ".java",  ".kt",     ".cs",     ".swift",
+       ".jsonnet", ".libsonnet", ".cue",    ".plist", ".nu",  ".bzl",  ".dhall", ".star",   ".crontab"});
+  constexpr auto kNames = std::to_array<std::string_view>(
+      {"tox.ini", "setup.cfg", "Rakefile", "Vagrantfile", "Tiltfile", "crontab", "BUILD.bazel"});
   const bool ended = std::ranges::any_of(kEnds, [&](std::string_view end) { return name.ends_with(end); });
   return ended || name.starts_with("Jenkinsfile") || std::ranges::find(kNames, name) != kNames.end();
 }
@@ -222,6 +222,8 @@ std::string_view name_of(FileKind kind) {
       return "template";
     case FileKind::kProcfile:
       return "Procfile";
+    case FileKind::kJustfile:
+      return "justfile";
     case FileKind::kNotebook:
       return "notebook";
     case FileKind::kRestructured:
@@ -239,6 +241,9 @@ FileKind kind_of(std::string_view text, std::string_view path) {
   const char begins = first == std::string_view::npos ? '\0' : text[first];
   if (text.find('\0') != std::string_view::npos) return FileKind::kWords;
   const std::string_view interpreter = text.starts_with("#!") ? text.substr(0, text.find('\n')) : std::string_view();
+  const bool by_just = interpreter.ends_with("just") || interpreter.find("just ") != std::string_view::npos;
+  if (by_just || name == "justfile" || name == "Justfile" || name == ".justfile" || name == "JUSTFILE" || ends(".just"))
+    return FileKind::kJustfile;
   if (!interpreter.empty() && is_for_another(interpreter)) return FileKind::kOther;
   if (interpreter.find("python") != std::string_view::npos) return FileKind::kWords;  // whatever its name ends with
   if (name.starts_with("Dockerfile") || name.starts_with("Containerfile") || ends(".dockerfile") || ends(".Dockerfile"))

@@ -56,8 +56,6 @@ std::string_view what_to_give(std::string_view name) {
     std::string_view words;
   };
   constexpr auto kInstead = std::to_array<Instead>({
-      {"ustfile", "give what `just --dry-run RECIPE` prints"},
-      {".just", "give what `just --dry-run RECIPE` prints"},
       {".tf", "give the script or the object that it hands over, as `terraform console` or `terraform plan` prints it"},
       {"Jenkinsfile", "give the text of the `sh` step as a script"},
       {".groovy", "give the text of the `sh` step as a script"},
@@ -121,6 +119,8 @@ Result<bool> read_as(FileKind kind, const SourceText& source, LaunchFinder& find
       return read_config(source, finder);
     case FileKind::kTemplate:
       return failure("this is a template: render it first (helm template, kustomize build) and give what comes out");
+    case FileKind::kJustfile:
+      return read_justfile(source, finder);
     case FileKind::kProcfile:
       return read_procfile(source, finder);
     case FileKind::kRestructured:

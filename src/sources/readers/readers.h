@@ -26,6 +26,7 @@ enum class FileKind {
   kConfig,    // options of --config
   kTemplate,  // Helm, Jinja: not yet a manifest
   kProcfile,  // NAME: COMMAND
+  kJustfile,
   kRestructured,
   kNotebook,  // Jupyter: code cells, lines for a shell among them
   kOther,     // a language that is not read here, by the file's name
@@ -60,6 +61,7 @@ Result<bool> read_words(const SourceText& source, LaunchFinder& finder);
 Result<bool> read_log(const SourceText& source, LaunchFinder& finder);
 Result<bool> read_config(const SourceText& source, LaunchFinder& finder);
 
+Result<bool> read_justfile(const SourceText& source, LaunchFinder& finder);
 Result<bool> read_procfile(const SourceText& source, LaunchFinder& finder);
 Result<bool> read_notebook(const SourceText& source, LaunchFinder& finder);
 
