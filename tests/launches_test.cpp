@@ -920,6 +920,29 @@ TEST(CheckPaths, ServersThatAProgramStartsShareNoPortAndNoCard) {
   for (const auto& [text, told] : rows) EXPECT_EQ(rules_of(text), told) << text;
 }
 
+// A job of Slurm has the cards and the memory that it asks for.
+TEST(CheckPaths, AJobOfSlurmHasWhatItAsksFor) {
+  const TemporaryDirectory dir;
+  const auto said = [&](const std::string& name, const std::string& text) {
+    return run_tool({"check", dir.file(name, text), "--no-kernel", "--no-fixes"}).out;
+  };
+  const std::string four = kServe + "--tp 4\n";
+  const auto cards = [](const std::string& count) { return HasSubstr("the launch may use " + count + " ("); };
+  const std::string job = "#!/bin/bash\n#SBATCH -N 1 --mem=48G  # all\n#SBATCH --gres=gpu:b60:2,nvme:1\n";
+  EXPECT_THAT(said("a.sbatch", job + four), AllOf(cards("2 cards"), HasSubstr("may use 48.0 GiB"), HasSubstr("PL001")));
+  EXPECT_THAT(said("b.sbatch", job + "srun --gres=gpu:1 --mem 1024 " + four),
+              AllOf(cards("1 card"), HasSubstr("may use 1.0 GiB")));
+  EXPECT_THAT(said("c.sh", "sbatch -N1 -G 3 --wrap='" + four + "'"), cards("3 cards"));
+  EXPECT_THAT(said("d.sh", "sbatch --gpus-per-node=1 <<'X'\n#!/bin/bash\n#SBATCH --mem=2G\n" + four + "X\n"),
+              AllOf(cards("1 card"), HasSubstr("may use 2.0 GiB")));
+  // Behind a command it is a comment; a whole node has all of its cards; cards of all nodes are shared out otherwise.
+  for (const std::string& text :
+       {"#!/bin/bash\ntrue\n#SBATCH --gres=gpu:2\n" + four, "#!/bin/bash\n#SBATCH --gres=gpu:2 --exclusive\n" + four,
+        "#!/bin/bash\n#SBATCH -G 2\n" + four, job + "ssh other '" + four + "'",
+        "sbatch --gres=gpu:2 <<'X'\n#!/bin/bash\n#SBATCH --exclusive\n" + four + "X\n"})
+    EXPECT_THAT(said("e.sh", text), ::testing::Not(HasSubstr("may use"))) << text;
+}
+
 // The two may stand in two files of a folder; of more nobody knows which belong together.
 TEST(CheckPaths, APrefillAndADecodeServerOfTwoFilesAreLookedAtTogether) {
   const TemporaryDirectory dir;

@@ -435,7 +435,7 @@ MachineFacts machine_for(const MachineLookup& lookup, const Environment& launch,
   out.notes.insert(out.notes.begin(), lookup.release_notes.begin(), lookup.release_notes.end());
   const bool memory_given = out.memory_origin == Origin::kGiven;
   if (given)
-    out.notes.push_back(fmt::format("the container may use {} ({})", counted(given->count, "card"), given->said_by));
+    out.notes.push_back(fmt::format("the launch may use {} ({})", counted(given->count, "card"), given->said_by));
   if (out.count_origin == Origin::kGiven || (lookup.count_settled && out.count_origin == Origin::kFile)) {
     if (out.device_origin == Origin::kSystem)
       tell_of(facts::visible_devices(lookup.cards, {}), memory_given, out.notes);

@@ -22,6 +22,7 @@
 #include "src/sources/readers/readers.h"
 #include "src/sources/readers/started_program.h"
 #include "src/sources/readers/variable_file.h"
+#include "src/sources/slurm_job.h"
 #include "src/sources/shell/bash_only.h"
 #include "src/sources/shell/script_word.h"
 #include "src/sources/unread_starts.h"
@@ -378,6 +379,7 @@ void leave(const std::vector<ShellWord>& words, std::size_t at, RunContext& cont
   context.is_here = false;
   context.elsewhere = context.elsewhere || leaves_machine(words[at].text);
   context.shares_network = context.shares_network && !leaves_machine(words[at].text);
+  if (leaves_machine(words[at].text)) context.host = {};
 }
 
 }  // namespace
@@ -579,6 +581,7 @@ void LaunchFinder::run_script(const ShellCommand& c, RunContext inside, int dept
     inside.zero = c.words[c.file_word];
   }
   behind_wrappers(c, inside);
+  if (base_name(c.words.front().text) == "sbatch") take_job_options(c.words, 0, c.file_word, inside.host, c.file->text);
   const auto shell = shell_of_script(c.words, c.file_word);
   inside.options = shell ? options_of_shell(c.words, *shell, c.file_word) : options_of_first_line(c.file->text);
   if (shell ? is_plain_sh(c.words[*shell].text) : begins_for_sh(c.file->text)) ask_of_sh(*c.file, inside.unknown);
@@ -693,6 +696,7 @@ bool LaunchFinder::looks_inside(const std::vector<ShellWord>& words, std::size_t
     container(words, at, std::move(context), input, depth);
   } else if (auto text = text_for_a_shell(words, at)) {
     leave(words, at, context);
+    if (base_name(word.text) == "sbatch") take_job_options(words, at, words.size(), context.host);
     context.functions.clear();  // another shell than bash
     if (input.size() == 1) context.input = input.front();
     scripts_from_input({*text}, context, depth);
@@ -700,6 +704,10 @@ bool LaunchFinder::looks_inside(const std::vector<ShellWord>& words, std::size_t
     for (const std::vector<ShellWord>& one : *each) command(one, 0, context, {}, depth + 1);
   } else if (reads_script(word.text)) {
     leave(words, at, context);
+    const bool job = base_name(word.text) == "sbatch";
+    if (job)
+      take_job_options(words, at, words.size(), context.host,
+                       input.size() == 1 ? std::string_view(input.front().text) : std::string_view());
     scripts_from_input(input, context, depth);
   } else if (const auto programs = programs_of_one_job(words, at); !programs.empty()) {
     for (const std::vector<ShellWord>& one : programs) command(one, 0, context, input, depth + 1);
@@ -930,6 +938,7 @@ void LaunchFinder::environment_words(const std::vector<ShellWord>& words, std::s
     note({"SH002", fmt::format("what {} puts into the environment is not read", from), words[at].begin});
     context.others = unknown_text(fmt::format("may be set by {}, which is not read", from), words[at].begin);
   }
+  if (name == "srun" || name == "salloc") take_job_options(words, at, program, context.host);
   if (name == "torchrun" || name == "accelerate") context.sure = false;
   if (name == "torchrun" || name == "accelerate")
     context.when += fmt::format("{}as {} starts it, in each of its processes", context.when.empty() ? "" : "; ", name);

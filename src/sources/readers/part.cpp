@@ -12,6 +12,7 @@
 #include "src/sources/readers/workflow_condition.h"
 #include "src/sources/readers/started_program.h"
 #include "src/sources/shell/bash_only.h"
+#include "src/sources/slurm_job.h"
 #include "src/sources/started_command.h"
 
 namespace preflight::sources {
@@ -30,6 +31,7 @@ void start_in(const StartPlace& start, RunContext& context) {
 Result<bool> read_script(const SourceText& source, LaunchFinder& finder) {
   RunContext context;
   context.file = source.name;
+  take_job_lines(source.text, context.host);
   if (source.start != nullptr) start_in(*source.start, context);
   if (source.text.starts_with("\xEF\xBB\xBF"))
     finder.note(
