@@ -158,6 +158,7 @@ class ManifestReader {
   [[nodiscard]] WorkflowValue workflow_scalar(const YamlNode& node) const;
   [[nodiscard]] WorkflowValue input_value(const YamlNode& input, const YamlNode& value) const;
   [[nodiscard]] std::optional<WorkflowRow> matrix_row(const YamlNode& node) const;
+  [[nodiscard]] std::optional<WorkflowRow> matrix_item(const std::string& name, const YamlNode& item) const;
   [[nodiscard]] ShellText without_expressions(const ShellText& text, const Values& env,
                                               const WorkflowRow* row = nullptr) const;
   void find_inputs(const YamlNode& root);

@@ -361,7 +361,17 @@ std::optional<WorkflowRow> ManifestReader::matrix_row(const YamlNode& node) cons
   return out;
 }
 
-// strategy.matrix of a job, where its lists hold plain values and nothing else.
+// An item of a list of the matrix: a plain value, or a mapping of such, whose parts are NAME.PART.
+std::optional<WorkflowRow> ManifestReader::matrix_item(const std::string& name, const YamlNode& item) const {
+  if (is_scalar(&item) && item.text.find("${{") == std::string::npos) return Row{{name, workflow_scalar(item)}};
+  const auto parts = is_map(&item) ? matrix_row(item) : std::nullopt;
+  if (!parts) return std::nullopt;
+  Row out;
+  for (const auto& [part, value] : *parts) out.insert_or_assign(name + "." + part, value);
+  return out;
+}
+
+// strategy.matrix of a job, where its lists hold plain values, or mappings of such, and nothing else.
 void ManifestReader::matrix_of(const YamlNode& node, Around& around) {
   const YamlNode* strategy = value_of(node, "strategy");
   const YamlNode* matrix = is_map(strategy) ? value_of(*strategy, "matrix") : nullptr;
@@ -370,17 +380,19 @@ void ManifestReader::matrix_of(const YamlNode& node, Around& around) {
   std::set<std::string> names;
   for (const auto& [name, value] : matrix->pairs) {
     if (!is_scalar(name) || name->text == "include" || name->text == "exclude") continue;
-    const bool plain =
-        is_list(value) && std::all_of(value->items.begin(), value->items.end(), [](const YamlNode* item) {
-          return is_scalar(item) && item->text.find("${{") == std::string::npos;
-        });
-    if (!plain) return;
+    std::vector<Row> items;
+    for (std::size_t i = 0; is_list(value) && i < value->items.size(); ++i) {
+      auto item = matrix_item(name->text, *value->items[i]);
+      if (!item || !spend(kEntrySteps * (item->size() + 1))) return;
+      items.push_back(std::move(*item));
+    }
+    if (!is_list(value)) return;
     std::vector<Row> next;
     for (const Row& row : rows) {
-      for (const YamlNode* item : value->items) {
-        if (!spend(kEntrySteps * (row.size() + 1))) return;
+      for (const Row& item : items) {
+        if (!spend(kEntrySteps * (row.size() + item.size()))) return;
         next.push_back(row);
-        next.back().insert_or_assign(name->text, workflow_scalar(*item));
+        for (const auto& [part, of_item] : item) next.back().insert_or_assign(part, of_item);
         if (next.size() > limits::kMatrixTurns) return;
       }
     }

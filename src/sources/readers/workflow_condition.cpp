@@ -329,7 +329,10 @@ std::optional<ShellText> workflow_value(std::string_view expression, const Workf
 WorkflowNames names_of_row(const WorkflowRow& row) {
   return [&row](const std::string& path) -> WorkflowOperand {
     if (!path.starts_with(kMatrix)) return {};
-    const auto column = row.find(path.substr(kMatrix.size()));
+    const std::string name = path.substr(kMatrix.size());
+    const auto column = row.find(name);
+    const auto part = row.lower_bound(name + ".");  // of a mapping, which is no plain value
+    if (column == row.end() && part != row.end() && part->first.starts_with(name + ".")) return {};
     return {column == row.end() ? WorkflowValue{} : column->second};
   };
 }
