@@ -208,6 +208,14 @@ TEST(LaunchView, AWorkspaceIsOfAllRequestsAndStopsGrowingWhereItsSizeOverflows) 
   EXPECT_EQ(beyond->bytes, 1016LL * 16 * 128 * 1032);
 }
 
+TEST(LaunchView, APlanShowsTheSplitsOfAWorkspaceBesideItsPages) {
+  const Launch launch =
+      accepted(v0_5(13), "deepseek-v2-lite-chat", "--device xpu --decode-attention-backend intel_xpu");
+  const PlanSizes sizes = derive_plan(launch).sizes;
+  EXPECT_EQ(sizes.page_size, LaunchView(launch).page_size());
+  EXPECT_EQ(sizes.kv_splits, mla_workspace(LaunchView(launch), sizes.batch)->kv_splits);
+}
+
 // Every launch that a rule's example makes, in every release: plan and sheet say what the view says.
 TEST(LaunchView, PlanAndSheetOfEveryExampleSayWhatTheViewSays) {
   int seen = 0;

@@ -66,6 +66,7 @@ TEST(Plan, LatentAttentionRunsUnsplitWithTheModelsScaleAndHeadsPerRank) {
   EXPECT_EQ(print_case(plan.kernels[1].cases.front()),
             "mla_decode --heads 128 --scale 0.1352337788608801 --tp 8 --cache-seqlens 1,65");
   const KernelCase& c = plan.kernels[0].cases.front();
+  EXPECT_THAT(plan.kernels[0].why, HasSubstr("latent attention of rank 512: 16 heads per rank, attention TP 8"));
   EXPECT_EQ(c.num_q_heads, 16);
   EXPECT_EQ(c.kv_splits, 1);
   EXPECT_EQ(c.page_size, 64);
@@ -211,6 +212,8 @@ TEST(Plan, SlidingLayersGetTheirOwnCasesWithAnInclusiveWindow) {
   EXPECT_EQ(plan.kernels[0].cases.front().softcap, 50.0);
   const KernelCase& sliding = plan.kernels[1].cases.front();
   EXPECT_EQ(sliding.window, 127);
+  EXPECT_EQ(sliding.head_dim, 128);  // as that of the other layers, where they have none of their own
+  EXPECT_EQ(sliding.v_head_dim, 0);
   EXPECT_TRUE(sliding.sinks);
   EXPECT_EQ(sliding.softcap, 50.0);
   EXPECT_EQ(sliding.cache_seqlens, (std::vector<std::int64_t>{127, 128, 129, 255}));
@@ -552,6 +555,11 @@ TEST(Plan, LocalAttentionRunsTheChunkAndRefusesTheKnownMistakes) {
   EXPECT_EQ(plan.kernels[1].cases.front().cache_seqlens,
             (std::vector<std::int64_t>{1, 63, 64, 65, 161, 8192, 8193, 8257}));
   for (const KernelCase& c : plan.kernels[2].cases) EXPECT_TRUE(c.must_fail);
+  ASSERT_EQ(plan.kernels[2].cases.size(), 2U);
+  EXPECT_EQ(plan.kernels[2].cases[0].table, Granularity::kToken);
+  EXPECT_FALSE(plan.kernels[2].cases[0].shrink_chunk);
+  EXPECT_EQ(plan.kernels[2].cases[1].table, Granularity::kPage);
+  EXPECT_TRUE(plan.kernels[2].cases[1].shrink_chunk);
   // A chunk that is full takes a second: in one piece, and in splits at its edge.
   std::vector<std::pair<Inputs, bool>> full;
   for (const PlannedKernel& kernel : plan.kernels) {

@@ -135,6 +135,17 @@ TEST(CaseFile, HasSoManyRequestsAndNotOneMore) {
   EXPECT_EQ(many.error().text(), "f:17: the cases up to here name more requests than fit in memory");
 }
 
+TEST(CaseFile, BracesOfAllLinesTogetherStandForNoMoreCasesThanFit) {
+  const std::string digits = "{0|1|2|3|4|5|6|7|8|9}";
+  const std::string line = "mla_decode --seed 1" + digits + digits + digits + digits + "\n";
+  const auto most = parse_cases(line + line, "f");
+  ASSERT_TRUE(most.has_value()) << most.error().text();
+  EXPECT_EQ(most->size(), 20'000U);
+  const auto many = parse_cases(line + line + line, "f");
+  ASSERT_FALSE(many);
+  EXPECT_EQ(many.error().text(), "f:3: braces stand for more cases than fit in memory");
+}
+
 TEST(CaseFile, BracesStandForEveryCombination) {
   const auto cases = parse_cases("mla_decode --page {16|32} --cache-seqlens {1,2|3}{| --heads 3}  # grid\n", "f");
   ASSERT_TRUE(cases.has_value()) << cases.error().text();
@@ -176,6 +187,8 @@ TEST(CaseLine, ErrorsNameTheWord) {
       {"mla_decode --cache-seqlens 1,,2", "'1,,2' is no value of --cache-seqlens"},
       {"mla_decode --cache-seqlens -1", "'-1' is no value of --cache-seqlens"},
       {"mla_decode --cache-seqlens 1x99999999", "'1x99999999' is no value of --cache-seqlens"},
+      {"mla_decode --cache-seqlens 1x65537", "'1x65537' is no value of --cache-seqlens"},
+      {"paged_decode --kv-splits 0", "'0' is no value of --kv-splits"},
       {"paged_decode --sinks=yes", "--sinks takes no value"},
       {"paged_decode --softcap nan", "'nan' is no value of --softcap"},
   };
@@ -193,6 +206,9 @@ TEST(CaseFile, CommentsContinuationsAndTheLineOfAnError) {
   ASSERT_EQ(cases->size(), 2U);
   EXPECT_EQ(cases->front().page_size, 16);
   EXPECT_EQ(cases->front().cache_seqlens, std::vector<std::int64_t>{3});
+  const auto without_blank = parse_cases("mla_decode --page 16\\\n  --cache-seqlens 3\n", "f");
+  ASSERT_TRUE(without_blank.has_value()) << without_blank.error().text();
+  EXPECT_EQ(without_blank->front().page_size, 16);
   const auto bad = parse_cases("mla_decode\nmla_decode --x\n", "f.txt");
   EXPECT_EQ(bad.error().text(), "f.txt:2: no case option is called '--x'");
 }
@@ -279,6 +295,10 @@ TEST(PagePool, EveryPageHasOneOwnerUnlessShared) {
   EXPECT_EQ(shared_pool->slot(0, 31), shared_pool->slot(1, 31));
   EXPECT_NE(shared_pool->slot(0, 32), shared_pool->slot(1, 32));
   EXPECT_FALSE(shared_pool->first_owner(1, 31));
+  const auto behind_none =
+      sample::PagePool::make(case_of("mla_decode --page 16 --page-order shared --cache-seqlens 0,33,40"));
+  EXPECT_TRUE(behind_none->first_owner(1, 31));
+  EXPECT_FALSE(behind_none->first_owner(2, 31));
 }
 
 TEST(PagePool, InSequentialOrderTheLastRequestHasTheLastPage) {
@@ -335,11 +355,47 @@ TEST(SampleBatch, QueriesAreDrawnAroundZero) {
   }
 }
 
+void expect_around_zero(std::span<const double> values, double gain) {
+  double sum = 0.0;
+  double squares = 0.0;
+  for (const double v : values) {
+    sum += v;
+    squares += v * v;
+  }
+  const auto n = static_cast<double>(values.size());
+  EXPECT_NEAR(sum / n, 0.0, 0.4 * gain);
+  EXPECT_NEAR(std::sqrt(squares / n), gain, 0.3 * gain);
+}
+
+// Numbers of one sign add up where they should cancel, and show less of what is left out or taken twice.
+TEST(SampleBatch, WhatIsConvolvedIsDrawnAroundZero) {
+  for (const auto& [inputs, gain] : {std::pair("mid", 1.0), std::pair("peaked", 100.0)}) {
+    SCOPED_TRACE(inputs);
+    const auto batch = sample::causal_conv1d(
+        case_of(std::string("causal_conv1d --dtype fp32 --heads 1 --head-dim 64 --query-lens 2,1 --inputs ") + inputs));
+    expect_around_zero(batch->input("x").to_doubles(), gain);
+    expect_around_zero(batch->input("weight").to_doubles(), 1.0);
+    expect_around_zero(batch->input("bias").to_doubles(), 1.0);
+    std::vector<double> before = batch->input("state").to_doubles();
+    std::erase_if(before, [](double v) { return std::isnan(v); });
+    expect_around_zero(before, gain);
+  }
+}
+
+TEST(SampleBatch, ValuesOfASideAreDrawnAroundZeroHoweverLargeTheyAre) {
+  const auto batch =
+      sample::merge_state(case_of("merge_state --dtype fp32 --tokens 9 --heads 1 --head-dim 256 --empty 0"));
+  const std::vector<double> values = batch->input("v_a").to_doubles();
+  expect_around_zero(std::span(values).first(256), 4096.0);  // of a side that weighs little
+  expect_around_zero(std::span(values).subspan(256, 256), 1.0);
+}
+
 TEST(SampleBatch, RotationsHaveTheAnglesOfTheirPositions) {
   const KernelCase c = case_of("mrope --dtype fp32 --tokens 9 --heads 1 --head-dim 32 --rotary 16 --sections 4,2,2");
   const auto batch = sample::mrope(c);
   const Tensor& positions = batch->input("positions");
   const Tensor& angles = batch->input("cos_sin");
+  EXPECT_EQ(positions.get_int(0), angles.shape[0] - 1);  // the last there is
   for (std::int64_t i = 0; i < positions.count(); ++i) {
     const std::int64_t p = positions.get_int(i);
     for (std::int64_t j = 0; j < 8; ++j) {
@@ -598,6 +654,39 @@ TEST(SampleBatch, AHeadOfTheDeltaRuleHasFaintGatesAndAFastDecay) {
   }
 }
 
+// Slow gates are what a state of many tokens is seen by: whoever asks for them gets them.
+TEST(SampleBatch, GatesOfTheDeltaRuleDecayBySoMuchLess) {
+  const auto gates = [](const char* kernel, const char* tensor, const char* normalizer) {
+    const KernelCase c =
+        case_of(fmt::format("{} --heads 2 --head-dim 8 --query-lens 3,2 --gate-normalizer {}", kernel, normalizer));
+    return find_kernel(kernel)->sample(c)->input(tensor).to_doubles();
+  };
+  const auto fast = gates("gated_delta_step", "a_log", "1");
+  const auto slow = gates("gated_delta_step", "a_log", "10");
+  for (std::size_t i = 0; i < fast.size(); ++i) EXPECT_NEAR(fast[i] - slow[i], std::log(10.0), 1e-5);
+  const auto decayed = gates("gated_delta_chunk", "g", "1");
+  const auto kept = gates("gated_delta_chunk", "g", "10");
+  for (std::size_t i = 0; i < decayed.size(); ++i) EXPECT_NEAR(decayed[i] / kept[i], 10.0, 1e-5);
+}
+
+TEST(SampleBatch, WhereNothingDecaysTheFirstTokenDoes) {
+  const auto g = sample::gated_delta_chunk(
+                     case_of("gated_delta_chunk --heads 2 --v-heads 4 --head-dim 8 --undecayed 1 --query-lens 3"))
+                     ->input("g")
+                     .to_doubles();
+  for (std::size_t i = 0; i < g.size(); ++i) EXPECT_EQ(g[i] < 0.0, i < 4) << i;
+}
+
+TEST(SampleBatch, AllRequestsMayBePaddingAndNoMore) {
+  for (const std::string kernel : {"gated_delta_step", "gated_delta_chunk", "causal_conv1d"}) {
+    const auto sampled = [&](const char* padded) {
+      return find_kernel(kernel)->sample(case_of(kernel + " --head-dim 8 --query-lens 1,1 --padded " + padded));
+    };
+    EXPECT_TRUE(sampled("2").has_value()) << kernel;
+    EXPECT_FALSE(sampled("3").has_value()) << kernel;
+  }
+}
+
 // A merge that takes off the first side's maximum alone is right until the second one's is far above it.
 TEST(SampleBatch, PeakedSidesAreFarAboveEachOtherEitherWayAndFarFromZeroTogether) {
   const SampleBatch batch =
@@ -706,6 +795,22 @@ TEST(SampleBatch, TheSameCaseGivesTheSameBytesAndAnotherSeedOthers) {
   other.seed = 2;
   EXPECT_EQ(sample::paged_decode(c)->input("k_cache").bytes, sample::paged_decode(c)->input("k_cache").bytes);
   EXPECT_NE(sample::paged_decode(c)->input("k_cache").bytes, sample::paged_decode(other)->input("k_cache").bytes);
+}
+
+TEST(SampleBatch, AKeyIsLiftedInEveryDimension) {
+  const auto key = [](const char* inputs) {
+    const KernelCase c = case_of(
+        std::string("paged_decode --dtype fp32 --heads 1 --head-dim 16 --page 16 --cache-seqlens 20 --inputs ") +
+        inputs);
+    const std::vector<double> keys = sample::paged_decode(c)->input("k_cache").to_doubles();
+    const auto first = keys.begin() + sample::PagePool::make(c)->slot(0, 19) * 16;
+    return std::vector<double>(first, first + 16);
+  };
+  const std::vector<double> plain = key("mid");
+  const std::vector<double> lifted = key("last");
+  const double lift = std::fabs(lifted[0] - plain[0]);
+  EXPECT_GT(lift, 0.1);
+  for (std::size_t d = 1; d < 16; ++d) EXPECT_NEAR(std::fabs(lifted[d] - plain[d]), lift, 1e-5) << d;
 }
 
 TEST(SampleBatch, RegimesMakeTheKeysTheyNameStandOut) {

@@ -515,6 +515,17 @@ TEST(Verdict, OfAKnownMistakeOnlyARefusalPasses) {
   EXPECT_EQ(refused_by_design({VerdictWord::kPass, "", {}}).reason, "a known mistake was not noticed");
 }
 
+TEST(KernelReport, HasTheVerdictsOfItsCases) {
+  KernelReport report;
+  EXPECT_FALSE(report.has(VerdictWord::kPass));
+  report.cases.push_back({.verdict = {VerdictWord::kPass, "", {}}});
+  EXPECT_TRUE(report.has(VerdictWord::kPass));
+  EXPECT_FALSE(report.has(VerdictWord::kFail));
+  report.cases.push_back({.verdict = {VerdictWord::kFail, "", {}}});
+  EXPECT_TRUE(report.has(VerdictWord::kPass));
+  EXPECT_TRUE(report.has(VerdictWord::kFail));
+}
+
 TEST(KernelReport, TheWorstOfNothingIsNotAPass) {
   KernelReport report;
   EXPECT_EQ(report.worst(), VerdictWord::kSkipped);
