@@ -112,10 +112,10 @@ void KernelRun::spoil_local_memory(std::int64_t bytes) {
   constexpr std::int64_t kPadding = 1024;  // of what a driver puts between arrays
   constexpr std::int64_t kGroupsPerUnit = 2;
   const std::int64_t most = session_.info().local_memory_bytes;
-  const std::int64_t words = std::min(bytes + kPadding, most) / size_of(DType::kI32);
+  const opencl::LocalMemory memory{std::min(bytes + kPadding, most)};
   const Program program = leftovers_program(session_.info());
   opencl::KernelObject leave_no_zeros = session_.kernel(program.source, program.options, "leave_no_zeros");
-  leave_no_zeros.args(opencl::LocalMemory{words * size_of(DType::kI32)}, static_cast<std::int32_t>(words));
+  leave_no_zeros.args(memory, static_cast<std::int32_t>(memory.bytes / size_of(DType::kI32)));
   session_.run(leave_no_zeros, {kGroupsPerUnit * std::max<std::int64_t>(1, session_.info().compute_units), 1, 1},
                {1, 1, 1});
 }

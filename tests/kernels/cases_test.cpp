@@ -120,6 +120,20 @@ TEST(KernelTable, RowsAreCompleteAndFoundByName) {
   EXPECT_FALSE(built_in_cases("none").has_value());
 }
 
+TEST(KernelTable, LatentAttentionTakes128Heads) {
+  const Kernel& kernel = *find_kernel("mla_decode");
+  EXPECT_EQ(kernel.why_not(*parse_case("mla_decode --heads 128")), "");
+  EXPECT_EQ(kernel.why_not(*parse_case("mla_decode --heads 129")), "129 heads, at most 128 are supported");
+}
+
+// Of 16,645 indices 261 fit, and 16,384 are what a guard band holds.
+TEST(KernelTable, ABufferIsOverrunByNoMoreThanItsGuardBandHolds) {
+  const Kernel& kernel = *find_kernel("kv_indices");
+  EXPECT_EQ(kernel.why_not(*parse_case("kv_indices --page 64 --sizing page --cache-seqlens 16645")), "");
+  EXPECT_EQ(kernel.why_not(*parse_case("kv_indices --page 64 --sizing page --cache-seqlens 16646")),
+            "the buffer would be overrun by 65540 bytes, its guard band holds 65536");
+}
+
 // A bound that is too small fails sound kernels one day, one that is too large lets wrong ones pass.
 TEST(KernelTable, AMergeIsAllowedWhatItsLargestSumExplains) {
   for (const char* inputs : {"mid", "peaked"}) {

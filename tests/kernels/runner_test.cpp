@@ -88,6 +88,23 @@ TEST(Runner, WhatAiterDidWithPagesIsToldByWhatItBreaks) {
   }
 }
 
+// SGLang with preserve_attn_chunk_size=False: a chunk that is cut to whole pages of the longest sequence begins
+// elsewhere for that one.
+TEST(Runner, AChunkCutToTheLongestSequenceIsToldByWhatIsSeen) {
+  PREFLIGHT_NEEDS_DEVICE();
+  for (const auto& [line, reason] : {std::pair("--chunk 8192 --cache-seqlens 129,330 --shrink-chunk",
+                                               "local_seqlens[1] is 10, expected 330: off by 320"),
+                                     {"--chunk 128 --cache-seqlens 129,330 --shrink-chunk", ""},
+                                     {"--chunk 8192 --cache-seqlens 129,330", ""}}) {
+    const auto report = run_case(std::string("local_decode --heads 4 --kv-heads 2 --head-dim 16 ") + line, {}, {});
+    ASSERT_TRUE(report.has_value()) << report.error().text();
+    const auto& outputs = report->cases.front().verdict.outputs;
+    const auto seen = std::ranges::find(outputs, "local_seqlens", &OutputVerdict::name);
+    ASSERT_NE(seen, outputs.end());
+    EXPECT_EQ(seen->reason, reason) << line;
+  }
+}
+
 // A launcher that counts too little is refused by the first device that has less.
 TEST(Runner, PlainFormsFitTheLocalMemoryThatTheirTilesWereChosenFor) {
   PREFLIGHT_NEEDS_DEVICE();

@@ -67,6 +67,17 @@ TEST(TensorParallel, AValueHeadTakesItsGatesAndItsStateAlong) {
   EXPECT_EQ(part.in_place, whole.in_place);
 }
 
+// Of the planted mistake, too, query and key heads stay where they belong.
+TEST(TensorParallel, OnlyValueHeadsAreDealtOutInTurn) {
+  const SampleBatch whole = batch_of("gated_delta_step --heads 4 --v-heads 8 --head-dim 8 --tp 2 --query-lens 3,1");
+  const SampleBatch part = tensor_parallel::shard(whole, 1, 401);
+  EXPECT_EQ(part.input("k").bytes, tensor_parallel::shard(whole, 1).input("k").bytes);
+  for (std::int64_t h = 0; h < 4; ++h) {
+    EXPECT_EQ(part.input("v").get(h * 8), whole.input("v").get((1 + 2 * h) * 8));
+    EXPECT_EQ(part.input("a_log").get(h), whole.input("a_log").get(1 + 2 * h));
+  }
+}
+
 // What the ranks' references give, put together; `defect` is planted into the dealing out and the gathering.
 std::vector<Tensor> gathered_references(const SampleBatch& whole, int defect) {
   const Kernel& kernel = *find_kernel(whole.kernel_case.kernel);
