@@ -6,8 +6,10 @@
 #include <string>
 
 #include "preflight/kernel.h"
+#include "preflight/kernel_run.h"
 #include "preflight/plan.h"
 #include "src/plan/planners.h"
+#include "tests/kernels/device.h"
 
 namespace preflight {
 namespace {
@@ -587,6 +589,28 @@ TEST(Plan, AiterWithPagesShowsTheBufferOverrunAndTheCutWorkPlan) {
   const Plan by_token =
       derive_plan(launch_of(deepseek(), {{Field::attention_backend, "aiter"}, {Field::page_size, 1}}));
   EXPECT_EQ(kernels_of(by_token), (Names{"merge_state", "kv_indices"}));
+}
+
+// A mistake that no judge can tell from the right result shows nothing, and is reported as one that was not noticed:
+// however few pages a chunk has.
+TEST(Plan, WhatIsToBeRefusedIsRefusedWhenItRuns) {
+  PREFLIGHT_NEEDS_DEVICE();
+  std::vector<Plan> plans{derive_plan(launch_of(deepseek(), {{Field::attention_backend, "aiter"}}))};
+  ModelFacts local = qwen();
+  local.num_attention_heads = local.num_key_value_heads = 2;
+  local.is_local_attention_model = true;
+  for (const std::int64_t pages : {1, 2, 3, 9}) {
+    local.attention_chunk_size = pages * 64;
+    plans.push_back(derive_plan(launch_of(local, {})));
+  }
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    std::vector<KernelCase> mistakes = plans[i].all_cases();
+    std::erase_if(mistakes, [](const KernelCase& c) { return !c.must_fail; });
+    EXPECT_EQ(mistakes.size(), i == 1 ? 1U : 2U);  // a chunk of one page is not cut
+    for (const CaseReport& report : run_cases(mistakes, {}, {}).cases) {
+      EXPECT_EQ(name_of(report.verdict.word), "pass") << report.case_line << "\n  " << report.verdict.reason;
+    }
+  }
 }
 
 TEST(Plan, EveryPlannedCaseIsACaseLine) {

@@ -26,6 +26,26 @@ std::string why_no_local_decode(const PlanContext& context, std::int64_t chunk) 
   return {};
 }
 
+// The mistakes of local attention, each of which any judge has to see; none where a page has one token.
+PlannedKernel local_mistakes(const KernelCase& first, const KernelCase& last, std::int64_t page_size) {
+  PlannedKernel mistakes{"local_decode", "the table of token slots taken for pages", {first}};
+  KernelCase& token_table = mistakes.cases.front();
+  std::erase(token_table.cache_seqlens, first.chunk);  // a full one takes longest and tells no more
+  token_table.table = Granularity::kToken;
+  // A cut to whole pages of the longest sequence shows where that is within the chunk and no whole number of pages; a
+  // chunk of one page is never cut.
+  if (first.chunk > page_size) {
+    KernelCase& shrunk = mistakes.cases.emplace_back(last);
+    if (shrunk.max_seqlen() >= shrunk.chunk) shrunk.cache_seqlens.front() = page_size + page_size / 2;
+    shrunk.shrink_chunk = true;
+    mistakes.why += ", and the chunk cut to whole pages of the longest sequence: both are run and must be refused";
+  } else {
+    mistakes.why += ": it is run and must be refused";
+  }
+  for (KernelCase& mistake : mistakes.cases) mistake.must_fail = true;
+  return mistakes;
+}
+
 }  // namespace
 
 // intel_xpu reads a table of pages; triton and aiter read the slots of all tokens.
@@ -73,21 +93,11 @@ void plan_local_attention(const PlanContext& context, Plan& plan) {
   c.kernel = "local_decode";
   c.chunk = chunk;
   std::vector<KernelCase> cases = planned_cases(c);
-  KernelCase token_table = cases.front();
-  KernelCase shrunk = cases.back();
+  PlannedKernel mistakes = local_mistakes(cases.front(), cases.back(), shape.page_size);
   plan.kernels.push_back({"local_decode",
                           fmt::format("{}: layers that see a chunk of {} tokens", pages_text(shape), chunk),
                           std::move(cases)});
-  if (shape.page_size == 1) return;
-  std::erase(token_table.cache_seqlens, chunk);  // a full one takes longest and tells no more
-  token_table.table = Granularity::kToken;
-  token_table.must_fail = true;
-  shrunk.shrink_chunk = true;
-  shrunk.must_fail = true;
-  plan.kernels.push_back({"local_decode",
-                          "the table of token slots taken for pages, and the chunk cut to whole pages of the longest "
-                          "sequence: both are run and must be refused",
-                          {token_table, shrunk}});
+  if (shape.page_size > 1) plan.kernels.push_back(std::move(mistakes));
 }
 
 // A prefix in the cache and the new tokens are attended to apart, and merged.
