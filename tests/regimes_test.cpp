@@ -196,6 +196,25 @@ TEST(Regimes, OfLinearLayersHaveSeveralRequestsWithAStateAndOneOfPadding) {
   }
 }
 
+// What a cap makes of a masked score weighs as much as the only one there is.
+TEST(Regimes, OfACapHaveCappedScoresAlone) {
+  KernelCase base = base_of(16);
+  base.softcap = 30.0;
+  EXPECT_TRUE(std::ranges::any_of(plan::regime_cases(base), [](const KernelCase& c) {
+    return c.inputs == Inputs::kPeaked && c.kv_splits == 1 && std::ranges::count(c.cache_seqlens, 1) > 4;
+  }));
+}
+
+TEST(Regimes, OfMergesHaveEmptySidesNearZeroAndFarFromIt) {
+  std::set<Inputs> inputs;
+  for (const KernelCase& c : plan::planned_cases(KernelCase{.kernel = "merge_state"})) {
+    EXPECT_GT(c.empty_percent, 0) << print_case(c);
+    EXPECT_GT(c.tokens * c.num_q_heads, 8) << print_case(c);
+    inputs.insert(c.inputs);
+  }
+  EXPECT_EQ(inputs, (std::set{Inputs::kMid, Inputs::kPeaked}));
+}
+
 TEST(Regimes, OfLocalAttentionHaveManyRequests) {
   const auto cases = plan::planned_cases(KernelCase{.kernel = "local_decode", .chunk = 8192});
   EXPECT_TRUE(

@@ -301,6 +301,17 @@ TEST(PagePool, EveryPageHasOneOwnerUnlessShared) {
   EXPECT_FALSE(behind_none->first_owner(2, 31));
 }
 
+// Who goes on with the next page of the pool in place of the table's is right until they are in another order.
+TEST(PagePool, PagesOfARequestDoNotFollowEachOther) {
+  const auto pool = sample::PagePool::make(case_of("mla_decode --page 16 --cache-seqlens 160,160"));
+  ASSERT_TRUE(pool.has_value());
+  for (std::int64_t b = 0; b < 2; ++b) {
+    int following = 0;
+    for (std::int64_t t = 16; t < 160; t += 16) following += pool->slot(b, t) == pool->slot(b, t - 16) + 16 ? 1 : 0;
+    EXPECT_LT(following, 4) << b;
+  }
+}
+
 TEST(PagePool, InSequentialOrderTheLastRequestHasTheLastPage) {
   const auto pool =
       sample::PagePool::make(case_of("mla_decode --page 16 --page-order sequential --cache-seqlens 33,32"));
@@ -332,6 +343,30 @@ TEST(SampleBatch, WhatEveryKernelReadsIsDrawn) {
         const std::vector<double> values = batch->input(name).to_doubles();
         EXPECT_TRUE(std::ranges::all_of(values, [](double v) { return std::isfinite(v); })) << line << ' ' << name;
       }
+    }
+  }
+}
+
+// Nor can it tell which of two tensors or rows was read where both are alike.
+TEST(SampleBatch, NoTwoRowsAreAlike) {
+  for (const Kernel& kernel : kernel_table()) {
+    std::istringstream lines(testing::kernel_lines(kernel.name, "drawn"));
+    for (std::string line; std::getline(lines, line);) {
+      const auto batch = kernel.sample(case_of(line.substr(line.find(" of ") + 4)));
+      ASSERT_TRUE(batch.has_value()) << batch.error().text();
+      std::set<std::vector<double>> rows;
+      std::size_t count = 0;
+      for (const Tensor& input : batch->inputs) {
+        const auto width = static_cast<std::ptrdiff_t>(input.shape.back());
+        if (input.dtype == DType::kI32 || input.dtype == DType::kI64 || width < 8) continue;
+        const std::vector<double> values = input.to_doubles();
+        for (auto row = values.begin(); row != values.end(); row += width) {
+          if (std::isnan(*row)) continue;  // nobody's
+          rows.emplace(row, row + width);
+          ++count;
+        }
+      }
+      EXPECT_EQ(rows.size(), count) << line;
     }
   }
 }
@@ -390,6 +425,22 @@ TEST(SampleBatch, ValuesOfASideAreDrawnAroundZeroHoweverLargeTheyAre) {
   expect_around_zero(std::span(values).subspan(256, 256), 1.0);
 }
 
+TEST(SampleBatch, SinksAreDrawnAroundZero) {
+  const auto batch = sample::paged_decode(case_of("paged_decode --heads 64 --sinks --cache-seqlens 1"));
+  expect_around_zero(batch->input("sinks").to_doubles(), 2.0);
+}
+
+// As inside an image: where they agree, no axis can be told from another.
+TEST(SampleBatch, PositionsOfATokenDifferOnAllAxes) {
+  const auto batch = sample::mrope(case_of("mrope --tokens 17 --heads 1 --head-dim 32 --sections 6,5,5"));
+  const Tensor& positions = batch->input("positions");
+  for (std::int64_t t = 0; t < 17; ++t) {
+    std::set<std::int64_t> of_token;
+    for (std::int64_t axis = 0; axis < 3; ++axis) of_token.insert(positions.get_int(axis * 17 + t));
+    EXPECT_EQ(of_token.size(), 3U) << t;
+  }
+}
+
 TEST(SampleBatch, RotationsHaveTheAnglesOfTheirPositions) {
   const KernelCase c = case_of("mrope --dtype fp32 --tokens 9 --heads 1 --head-dim 32 --rotary 16 --sections 4,2,2");
   const auto batch = sample::mrope(c);
@@ -418,7 +469,24 @@ TEST(SampleBatch, TheBuildersAreGivenTheSlotOfEveryToken) {
       for (std::int64_t t = 0; t < c.cache_seqlens[static_cast<std::size_t>(b)]; ++t) {
         EXPECT_EQ(tokens.get_int(first + t), 16 * first_page + pool->slot(b, t)) << b << ' ' << t;
       }
+      EXPECT_NE(batch->input("req_pool_indices").get_int(b), b) << "who takes one for the other has to be seen";
     }
+  }
+}
+
+// Who takes the number of a request for that of its slot, or its neighbour's, finds another state or none.
+TEST(SampleBatch, StatesLieInOtherSlotsThanTheirRequests) {
+  for (const std::string kernel : {"gated_delta_step", "gated_delta_chunk", "causal_conv1d"}) {
+    const auto batch = find_kernel(kernel)->sample(case_of(kernel + " --head-dim 8 --query-lens 1,2,1,3 --padded 1"));
+    ASSERT_TRUE(batch.has_value()) << batch.error().text();
+    const Tensor& slots = batch->input("state_indices");
+    std::set<std::int64_t> owned;
+    for (std::int64_t r = 0; r < 3; ++r) {
+      EXPECT_NE(slots.get_int(r), r) << kernel;
+      EXPECT_TRUE(owned.insert(slots.get_int(r)).second) << kernel;
+    }
+    EXPECT_EQ(*owned.begin(), 0) << kernel << ": the first slot is no padding";
+    EXPECT_EQ(slots.get_int(3), -1) << kernel;
   }
 }
 
@@ -495,6 +563,13 @@ TEST(Regime, TheScaleIsOfTheWidthBeforeAbsorptionOrOfAHead) {
   EXPECT_DOUBLE_EQ(sample::softmax_scale(case_of("mla_decode --scale 0.5 --cache-seqlens 9")), 0.5);
 }
 
+// A maximum that is found in the first tile never has to be rescaled to.
+TEST(Regime, ScoresThatDriftRiseToTheLastToken) {
+  const sample::Regime regime(Inputs::kDrift);
+  const KernelCase c = case_of("paged_decode --cache-seqlens 200");
+  for (std::int64_t t = 1; t < 200; ++t) EXPECT_GT(regime.lift(c, t, 200), regime.lift(c, t - 1, 200)) << t;
+}
+
 TEST(Regime, AWindowOfNothingBeforeSeesTheLastTokenAlone) {
   EXPECT_EQ(sample::first_visible(case_of("paged_decode --window 0 --cache-seqlens 9"), 9), 8);
   EXPECT_EQ(sample::first_visible(case_of("paged_decode --window 3 --cache-seqlens 9"), 9), 5);
@@ -509,6 +584,19 @@ TEST(SampleBatch, MemoryNobodyOwnsIsNaN) {
   std::int64_t numbers = 0;
   for (std::int64_t i = 0; i < cache.count(); ++i) numbers += std::isnan(cache.get(i)) ? 0 : 1;
   EXPECT_EQ(numbers, 20 * 576);
+}
+
+// What lies before a window or a chunk must not be read: a number of little weight would hide that it is.
+TEST(SampleBatch, WhatAWindowOrAChunkLeavesOutIsNaN) {
+  for (const auto& [line, seen] : {std::pair("paged_decode --window 4", 5), {"local_decode --chunk 16", 4}}) {
+    const KernelCase c =
+        case_of(std::string(line) + " --heads 2 --kv-heads 2 --head-dim 16 --page 16 --cache-seqlens 20");
+    const auto batch = find_kernel(c.kernel)->sample(c);
+    for (const char* name : {"k_cache", "v_cache"}) {
+      const std::vector<double> cache = batch->input(name).to_doubles();
+      EXPECT_EQ(std::ranges::count_if(cache, [](double v) { return !std::isnan(v); }), seen * 2 * 16) << line << name;
+    }
+  }
 }
 
 TEST(SampleBatch, EmptySidesHoldNaNOrZerosAndZerosNeverOnBoth) {

@@ -77,6 +77,23 @@ TEST(Judge, ARowIsMeasuredAgainstItsOwnSizeAlone) {
   }
 }
 
+TEST(Judge, ARowThatIsOffIsSeenWhereverItLies) {
+  constexpr std::int64_t kMany = 17;
+  std::vector<double> want;
+  const sample::Random random(1, "want");
+  for (std::int64_t i = 0; i < kMany * 8; ++i) want.push_back(random.normal(i));
+  for (std::int64_t row = 0; row < kMany; ++row) {
+    Tensor got("out", DType::kF32, {kMany, 8});
+    for (std::int64_t i = 0; i < got.count(); ++i) {
+      const double off = i / 8 == row ? (i % 2 == 0 ? 1.03 : 0.97) : 1.0;
+      got.set(i, want[static_cast<std::size_t>(i)] * off);
+    }
+    const OutputVerdict verdict = judge_output(got, want, {.rel_rms = 0.02});
+    EXPECT_EQ(verdict.word, VerdictWord::kFail) << row;
+    EXPECT_NEAR(verdict.rel_rms, 0.03, 1e-4) << row;
+  }
+}
+
 // What is just allowed passes; of equal differences the first is named, and a smaller one behind it is not.
 TEST(Judge, TheLargestDifferenceIsTheFirstOfItsSize) {
   Tensor got("out", DType::kF32, {4});

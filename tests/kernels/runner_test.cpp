@@ -54,6 +54,23 @@ TEST(Runner, ACaseTheKernelCannotRunIsSkippedWithTheReason) {
   EXPECT_EQ(report->cases.front().verdict.reason, "6 query heads are no multiple of 4 KV heads");
 }
 
+TEST(Runner, EveryOutputIsJudgedByTheLimitOfItsName) {
+  PREFLIGHT_NEEDS_DEVICE();
+  for (const char* line : {"paged_decode --heads 2 --head-dim 16 --cache-seqlens 5",
+                           "gated_delta_chunk --heads 1 --head-dim 16 --query-lens 5",
+                           "causal_conv1d --heads 1 --head-dim 16 --query-lens 5"}) {
+    const auto report = run_case(line, {}, {});
+    const CaseReport& done = report->cases.front();
+    ASSERT_GE(done.verdict.outputs.size(), 2U) << done.verdict.reason;
+    for (const OutputVerdict& output : done.verdict.outputs) {
+      const Tolerance limit = find_kernel(done.kernel_case.kernel)->tolerance(done.kernel_case, output.name);
+      EXPECT_EQ(output.limit.abs, limit.abs) << line << ' ' << output.name;
+      EXPECT_EQ(output.limit.rel, limit.rel) << line << ' ' << output.name;
+      EXPECT_EQ(output.limit.rel_rms, limit.rel_rms) << line << ' ' << output.name;
+    }
+  }
+}
+
 TEST(Runner, AKernelThatDoesNotBuildReportsTheCompilersLog) {
   PREFLIGHT_NEEDS_DEVICE();
   const testing::TemporaryDirectory folder;
