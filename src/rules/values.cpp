@@ -186,8 +186,11 @@ constexpr std::array kFamilyBackends = {
 std::optional<Finding> backend_of_another_model(const LaunchFacts& f) {
   for (const FamilyBackend& row : kFamilyBackends) {
     if (!f.any_phase_on(row.name) || row.serves(f)) continue;
-    return Finding{.message = fmt::format("attention backend {} serves {} only", row.name, row.family),
-                   .field = f.field_naming(row.name)};
+    const Field field = f.field_naming(row.name);
+    const Value& typed = f.launch().args[field];
+    const bool is_old_name = typed.is_string() && !typed.as_string().empty() && typed.as_string() != row.name;
+    const std::string name = is_old_name ? fmt::format("{} ({})", typed.as_string(), row.name) : std::string(row.name);
+    return Finding{.message = fmt::format("attention backend {} serves {} only", name, row.family), .field = field};
   }
   return std::nullopt;
 }
