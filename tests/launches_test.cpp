@@ -352,6 +352,9 @@ TEST(Launches, OfAComposeProjectAreReadWithItsOtherFiles) {
   EXPECT_EQ(shown("services:\n  s:\n    extends: {file: common/base.yaml, service: base}\n"
                   "    environment: {SGLANG_B: '2'}\n"),
             "s 2 3 SGLANG_A=1 SGLANG_B=2 SGLANG_F=3 0;");
+  dir.file("own.env", "SGLANG_A=9\nSGLANG_F=9\nSGLANG_G=9\n");  // over other files, not over what a service sets
+  EXPECT_EQ(shown("services:\n  s:\n    extends: {file: common/base.yaml, service: base}\n    env_file: own.env\n"),
+            "s 2 3 SGLANG_A=1 SGLANG_B=1 SGLANG_F=9 SGLANG_G=9 0;");
   EXPECT_EQ(
       shown("services:\n  s:\n    extends: {file: gone.yaml, service: base}\n    command: " + kServe + "--tp 4\n"),
       "s 4 4 SH002 0;");

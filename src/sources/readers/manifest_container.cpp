@@ -111,8 +111,10 @@ void ManifestReader::take_image(const YamlNode& node, Around& around) {
     return set_image(name.text, name, around);
   }
   if (const YamlNode* first = image == nullptr ? first_of_docker(node, around.dialect == Dialect::kWorkflow) : nullptr;
-      first != nullptr)
+      first != nullptr) {
     image = value_of(*first, "image");
+    if (const YamlNode* env = value_of(*first, "environment")) environment(*env, around, around.env);
+  }
   if (is_map(image) && chart_values_) return image_in_parts(*image, around);
   if (!is_scalar(image)) return;
   const ShellWord word = tree_.word(*image);
@@ -538,16 +540,24 @@ const YamlNode* ManifestReader::part_of(const YamlNode& node, std::string_view k
   return nullptr;
 }
 
-// What a service extends sets its variables first.
+// Files of variables, those of what a service extends first.
+void ManifestReader::variable_files(const YamlNode& node, Values& env, int depth) {
+  const YamlNode* files = value_of(node, "env_file");
+  const bool replaces = files != nullptr && (files->tag == "!reset" || files->tag == "!override");
+  if (const YamlNode* base = extended(node); base != nullptr && !replaces && depth < limits::kManifestDepth)
+    variable_files(*base, env, depth + 1);
+  if (files == nullptr) return;
+  if (!is_list(files)) variable_file(*files, env);
+  for (const YamlNode* item : files->items) variable_file(*item, env);
+}
+
+// What a service extends sets its variables first; all of them stand over those of files.
 void ManifestReader::environments(const YamlNode& node, const Around& around, Values& env, int depth) {
+  if (depth == 0) variable_files(node, env, 0);
   const YamlNode* own = value_of(node, "environment");
   const bool replaces = own != nullptr && (own->tag == "!reset" || own->tag == "!override");
   if (const YamlNode* base = extended(node); base != nullptr && !replaces && depth < limits::kManifestDepth)
     environments(*base, around, env, depth + 1);
-  if (const YamlNode* files = value_of(node, "env_file")) {
-    if (!is_list(files)) variable_file(*files, env);
-    for (const YamlNode* item : files->items) variable_file(*item, env);
-  }
   for (const char* key : {"env", "environment"}) {
     if (const YamlNode* value = value_of(node, key)) environment(*value, around, env);
   }

@@ -261,6 +261,7 @@ class ManifestReader {
   void ask_for_whole(const YamlNode& node, const Around& around, RunContext& context);
   [[nodiscard]] std::string beside(const YamlNode& node, const std::string& path) const;
   const YamlNode* part_of(const YamlNode& node, std::string_view key);
+  void variable_files(const YamlNode& node, Values& env, int depth);
   void environments(const YamlNode& node, const Around& around, Values& env, int depth);
   std::optional<ImageStart> start_of_build(const YamlNode& node);
   void built_image(const YamlNode& node);
