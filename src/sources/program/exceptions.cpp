@@ -274,9 +274,11 @@ void Follower::refuse(const char* what, std::size_t at) { throw Thrown{instance(
 // What a try, or what stands for one, leaves of those within it.
 void Follower::meet_missing(std::size_t from, const std::function<bool(const Val&)>& is_met) {
   if (missing_.size() <= from) return;
-  const auto first = missing_.begin() + static_cast<std::ptrdiff_t>(from);
-  missing_.erase(std::remove_if(first, missing_.end(), [&](const MayRaise& one) { return is_met(instance(one.what)); }),
-                 missing_.end());
+  std::vector<MayRaise> left(missing_.begin() + static_cast<std::ptrdiff_t>(from), missing_.end());
+  missing_.resize(from);
+  std::erase_if(left, [&](const MayRaise& one) { return is_met(instance(one.what)); });
+  missing_.resize(from);  // what is asked of a handler may be missing itself, where something was raised
+  missing_.insert(missing_.end(), left.begin(), left.end());
   for (std::size_t i = from; i < missing_.size() && tries_ == 0; ++i) {
     const std::string what = fmt::format("unless the program ends at line {}", line(missing_[i].at));
     if (endings_.size() < kMostEndings && std::ranges::find(endings_, what) == endings_.end()) endings_.push_back(what);

@@ -208,6 +208,8 @@ const Stmt* Parser::simple() {
       out.value = out.kind == Stmt::Kind::kAssert || out.kind == Stmt::Kind::kRaise ? expression() : tuple_or_one();
       if (out.kind == Stmt::Kind::kRaise && take("from")) (void)expression();
       if (out.kind == Stmt::Kind::kAssert && take(",")) (void)expression();
+    } else if (out.kind == Stmt::Kind::kAssert) {
+      throw Fault{};
     }
   }
   out.end = last_end();

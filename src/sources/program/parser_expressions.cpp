@@ -1,6 +1,7 @@
 // Expressions of a Python program. Tested by tests/traps_test.cpp, with Python as the judge.
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "src/sources/program/parser.h"
 
@@ -517,6 +518,8 @@ const Expr* Parser::braces() {
   ++at_;
   bool set = false;
   while (!is("}")) {
+    const bool outer = std::exchange(set, false);
+    const bool first = out.kids.empty();
     if (take("**")) {
       out.kids.push_back(nullptr);
       out.kids.push_back(binary(0));
@@ -525,6 +528,7 @@ const Expr* Parser::braces() {
       set = !take(":");
       if (!set) out.kids.push_back(expression());
     }
+    if (!first && set != outer) throw Fault{};  // an item of a set among those of a dictionary
     const std::size_t one = set ? 1 : 2;
     if (out.kids.size() == one && out.kids[0] != nullptr && (is("for") || (is("async") && is("for", 1)))) {
       out.name = set ? "set" : "dict";
