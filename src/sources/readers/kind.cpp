@@ -262,6 +262,7 @@ FileKind kind_of(std::string_view text, std::string_view path) {
   if (unit && (has_line(text, "ExecStart=") || has_line(text, "Exec="))) return FileKind::kUnit;
   if (has_line(text, "[Kube]") && has_line(text, "Yaml=")) return FileKind::kUnit;
   if (has_line(text, "[watcher:")) return FileKind::kOther;
+  if (text.starts_with("#cloud-config")) return FileKind::kManifest;
   const bool yaml = ends(".yaml") || ends(".yml");
   const bool of_task = yaml && has_line(text, "version:") && has_line(text, "tasks:");
   if (of_task && name.find("askfile") != std::string_view::npos) return FileKind::kManifest;

@@ -231,6 +231,7 @@ void ManifestReader::document(const YamlNode& root) {
     // CircleCI; GitHub's jobs say what they run on.
     if (value_of(root, "version") != nullptr && value_of(root, "on") == nullptr) {
       around.options = {"-eo", "pipefail"};
+      executors_ = value_of(root, "executors");
       tree_.fill_in([this](const ShellWord& word) { return without_parameters_of_circle(word); });
     }
     find_inputs(root);
@@ -308,6 +309,7 @@ void ManifestReader::walk_map(const YamlNode& node, Around around, int depth, co
   if (around.dialect == Dialect::kWorkflow) asked(node, azure_ ? "condition" : "if", around);
   if (tasks_) asked(node, "when", around);
   count_replicas(node, around);
+  take_executor(node, around);
   take_image(node, around);
   if (const YamlNode* base = value_of(node, "base_image"); is_map(base)) take_image(*base, around);  // of a Truss
   take_volumes(node, around);

@@ -129,6 +129,22 @@ void ManifestReader::take_image(const YamlNode& node, Around& around) {
   set_image(image->text, filled ? static_cast<const ShellText&>(*filled) : word, around);
 }
 
+// What a job of CircleCI names as its `executor`: the image and the variables stand there, or in an orb.
+void ManifestReader::take_executor(const YamlNode& node, Around& around) {
+  if (around.dialect != Dialect::kWorkflow || around.options.empty()) return;
+  const YamlNode* name = value_of(node, "executor");
+  if (is_map(name)) name = value_of(*name, "name");
+  if (!is_scalar(name)) return;
+  const YamlNode* named = is_map(executors_) ? value_of(*executors_, name->text) : nullptr;
+  if (!is_map(named)) {
+    const std::string why =
+        fmt::format("{} is no executor of this file: its image and what it sets are not known", name->text);
+    return around.unknown.push_back({why, tree_.offset(*name), {}});
+  }
+  take_image(*named, around);
+  if (const YamlNode* env = value_of(*named, "environment")) environment(*env, around, around.env);
+}
+
 namespace {
 
 // Nothing, `~` or null. Kubernetes takes it for an empty text where one belongs, and a key of it for none.

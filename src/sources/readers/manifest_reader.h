@@ -212,6 +212,7 @@ class ManifestReader {
   // Containers and their variables.
   static RunContext context_of(const Around& around, const std::string& name = {});
   void take_image(const YamlNode& node, Around& around);
+  void take_executor(const YamlNode& node, Around& around);
   void tell_joined_comment(const ShellText& text, std::vector<ShellNote>& said) const;
   static void image_in_parts(const YamlNode& image, Around& around);
   static void set_image(const std::string& written, const ShellText& filled, Around& around);
@@ -333,6 +334,7 @@ class ManifestReader {
   std::map<std::string, ShellWord> by_matrix_;  // variables of a workflow as written, where the matrix fills them in
   std::size_t together_ = 0;                    // services that share the network of the host
   const YamlNode* services_ = nullptr;          // of a compose file
+  const YamlNode* executors_ = nullptr;         // of a pipeline of CircleCI
   const YamlNode* pipeline_ = nullptr;          // of GitLab
   std::map<std::string, const YamlNode*, std::less<>> tops_ = {};  // its keys
   std::map<std::string, const YamlNode*> named_;  // its services, or the pipeline's jobs: each may extend others
