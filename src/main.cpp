@@ -202,11 +202,11 @@ int run(int argc, char** argv) {
   const std::vector<Subcommand> table = subcommands();
   const Subcommand* asked = nullptr;
   CLI::App* asked_app = nullptr;
-  const bool names_one =
-      !own.empty() && std::ranges::any_of(table, [&](const auto& s) { return s.name == own.front(); });
+  const std::string first = own.empty() ? "" : own.front();
+  const bool names_one = std::ranges::any_of(table, [&](const Subcommand& s) { return s.name == first; });
   for (const Subcommand& s : table) {
     // Making all of them, with their options, would cost more than resolving a launch.
-    if (names_one && own.front() != s.name) continue;
+    if (names_one && first != s.name) continue;
     CLI::App* sub = app.add_subcommand(s.name, s.what);
     if (!names_one) continue;
     add_all_options(s, *sub, verbose);

@@ -259,7 +259,7 @@ class ArgumentParser {
     const std::string number = value.is_string() ? std::string() : value.repr();
     const std::string_view text = value.is_string() ? std::string_view(value.as_string()) : number;
     const auto choices = option.row->choices;
-    if (std::find(choices.begin(), choices.end(), text) != choices.end()) return true;
+    if (choices.holds(text)) return true;
     std::string list;
     for (const auto choice : choices) list += (list.empty() ? "" : ", ") + std::string(choice);
     return stop(

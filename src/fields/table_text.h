@@ -2,6 +2,7 @@
 // be put right at every start of the program. Written by configs/sglang/generate_tables.py.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -33,6 +34,7 @@ struct TableTexts {
   [[nodiscard]] std::string_view operator[](std::size_t i) const { return begin()[i]; }
   [[nodiscard]] std::size_t size() const { return count; }
   [[nodiscard]] bool empty() const { return count == 0; }
+  [[nodiscard]] bool holds(std::string_view text) const { return std::find(begin(), end(), text) != end(); }
 };
 
 }  // namespace preflight

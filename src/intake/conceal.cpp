@@ -222,7 +222,7 @@ std::vector<SecretWord> secret_words(Release release, const std::vector<std::str
   for (const fix::Group& g : fix::group_arguments(release, words, std::vector<SourceRange>(words.size()))) {
     const bool known = g.option != nullptr && g.option->row != nullptr;
     // A name that argparse completes is one that somebody chose: --token is no --tokenizer-path to its user.
-    const bool whole = known && std::ranges::find(g.option->names, std::string_view(g.name)) != g.option->names.end();
+    const bool whole = known && g.option->names.holds(g.name);
     const bool secret =
         g.is_option() && ((known && is_secret(field_name(g.option->field))) || (!whole && looks_secret(g.name)));
     const Shows shows = shown_behind(release, g, whole);

@@ -150,7 +150,7 @@ class Translator {
     if (same == nullptr || same->row == nullptr) return leave_out(g, "SGLang has no option of that name");
     if (same->row->has_choices && !g.values.empty()) {
       const auto& choices = same->row->choices;
-      if (std::find(choices.begin(), choices.end(), g.values.front()) == choices.end()) {
+      if (!choices.holds(g.values.front())) {
         return leave_out(g, "SGLang knows the option and not this value");
       }
     }

@@ -126,7 +126,7 @@ std::string choice_text(std::string_view choice, const std::vector<Release>& in,
 bool takes(Release release, std::string_view option, std::string_view value) {
   const Option* o = OptionIndex::of(release).find(option);
   if (o == nullptr || o->row == nullptr || !o->row->has_choices || value.empty()) return o != nullptr;
-  return std::ranges::find(o->row->choices, value) != o->row->choices.end();
+  return o->row->choices.holds(value);
 }
 
 // Those of the release, then those of others.

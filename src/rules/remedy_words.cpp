@@ -170,8 +170,7 @@ bool keep_possible(RemedyStep& step, Release release) {
   if (step.kind == StepKind::kGive && takes_value && step.values.empty()) return false;
   if (option->row == nullptr || !option->row->has_choices || step.values.empty()) return true;
   const auto& choices = option->row->choices;
-  std::erase_if(step.values,
-                [&](const std::string& v) { return std::find(choices.begin(), choices.end(), v) == choices.end(); });
+  std::erase_if(step.values, [&](const std::string& v) { return !choices.holds(v); });
   return !step.values.empty();
 }
 

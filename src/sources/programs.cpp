@@ -10,6 +10,7 @@
 
 #include "src/args/option_index.h"
 #include "src/base/limits.h"
+#include "src/base/listed.h"
 #include "src/sources/container_command.h"
 
 namespace preflight::sources {
@@ -603,15 +604,6 @@ const PlainRunner* runner_at(const std::vector<ShellWord>& words, std::size_t at
   if (runner == kRunners.end()) return nullptr;
   const bool fits = runner->verb.empty() || (at + 1 < words.size() && words[at + 1].text == runner->verb);
   return fits ? runner : nullptr;
-}
-
-bool is_among(std::string_view list, std::string_view name) {
-  for (std::size_t from = 0; from < list.size();) {
-    const std::size_t end = std::min(list.find(' ', from), list.size());
-    if (list.substr(from, end - from) == name) return true;
-    from = end + 1;
-  }
-  return false;
 }
 
 // Whether an option of its takes the word behind it.

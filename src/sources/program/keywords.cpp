@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "src/base/listed.h"
 #include "src/sources/program/follower.h"
 
 namespace preflight::sources::program {
@@ -67,16 +68,6 @@ constexpr auto kLists = std::to_array<std::string_view>(
      "str.splitlines", "itertools.chain", "itertools.chain.from_iterable"});
 
 bool holds(const auto& list, std::string_view name) { return std::ranges::find(list, name) != list.end(); }
-
-// One of "A B C".
-bool is_among(std::string_view words, std::string_view word) {
-  for (std::size_t from = 0; from < words.size();) {
-    const std::size_t end = std::min(words.find(' ', from), words.size());
-    if (words.substr(from, end - from) == word) return true;
-    from = end + 1;
-  }
-  return false;
-}
 
 bool reads_all(const std::string& name, const Arguments& a) {
   if (a.keys.empty() && a.more.empty()) return true;

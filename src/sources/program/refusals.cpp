@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/listed.h"
 #include "src/sources/program/follower.h"
 
 namespace preflight::sources::program {
@@ -235,16 +236,6 @@ void Follower::may_fail(const std::string& name, const Object& callee, const Arg
 }
 
 namespace {
-
-// One of "A B C".
-bool is_among(std::string_view words, std::string_view word) {
-  for (std::size_t from = 0; from < words.size();) {
-    const std::size_t end = std::min(words.find(' ', from), words.size());
-    if (words.substr(from, end - from) == word) return true;
-    from = end + 1;
-  }
-  return false;
-}
 
 // Calls and all that they take by its name, in any release of Python.
 constexpr std::string_view kOfPopen =
