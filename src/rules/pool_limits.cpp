@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "preflight/sizing.h"
 #include "src/base/counted.h"
 #include "src/plan/memory_sheet.h"
 #include "src/plan/pools.h"
@@ -22,15 +23,10 @@ namespace {
 // Two tokens for every request; before 0.5.14 one of length 1 behind five that are kept.
 std::int64_t least_tokens(const LaunchFacts& f) { return f.since(14) ? 2 : 7; }
 
-std::int64_t whole_pages_above(const LaunchFacts& f, std::int64_t tokens) {
-  const std::int64_t page = std::max<std::int64_t>(1, f.page_size());
-  return (tokens + page - 1) / page * page;
-}
-
 std::optional<Finding> too_few_tokens(const LaunchFacts& f) {
   const Value& most = f[Field::max_total_tokens];
   if (!f.given(Field::max_total_tokens) || !most.is_int() || most.as_int() < 1) return std::nullopt;  // VA001's
-  const std::int64_t least = whole_pages_above(f, least_tokens(f));
+  const std::int64_t least = sizing::align_up(least_tokens(f), std::max<std::int64_t>(1, f.page_size()));
   if (most.as_int() >= least) return std::nullopt;
   const std::string pages = f.page_size() > 1 ? fmt::format(" in whole pages of {}", f.page_size()) : std::string();
   return Finding{.message = fmt::format("--max-total-tokens {} leaves room for no request: {} is the least{}",
