@@ -69,4 +69,16 @@ std::optional<std::uint64_t> bytes_of_kubernetes(std::string_view text) {
   return whole(amount->number * std::pow(10, *exponent));
 }
 
+// 64G, 64000 (MiB): whole numbers alone, and 0 for all of a node's.
+std::optional<std::uint64_t> bytes_of_slurm(std::string_view text) {
+  constexpr double kMost = 1U << 30U;
+  const auto amount = amount_in(text);
+  if (!amount || amount->number > kMost || text.find('.') != std::string_view::npos) return std::nullopt;
+  std::string unit = ascii_lower(amount->unit);
+  if (unit.ends_with('b')) unit.pop_back();
+  if (unit.size() > 1) return std::nullopt;
+  const auto scale = power_of(1024, "kmgt", unit.empty() ? 'm' : unit.front());
+  return scale ? whole(amount->number * *scale) : std::nullopt;
+}
+
 }  // namespace preflight::sources

@@ -1,12 +1,13 @@
 #include "src/sources/slurm_job.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "src/base/limits.h"
+#include "src/base/number_text.h"
+#include "src/sources/memory_amount.h"
 
 namespace preflight::sources {
 namespace {
@@ -22,10 +23,8 @@ struct Job {
 };
 
 std::optional<int> number(std::string_view text) {
-  int out = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), out);
-  const bool all = fault == std::errc() && end == text.data() + text.size();
-  return all && out >= 0 && out <= static_cast<int>(limits::kCards) ? std::optional(out) : std::nullopt;
+  const auto out = number_in<int>(text);
+  return out && *out >= 0 && *out <= static_cast<int>(limits::kCards) ? out : std::nullopt;
 }
 
 // gpu, gpu:2, gpu:b60:2: the last part where it is a number, else one.
@@ -35,24 +34,9 @@ std::optional<int> cards_of(std::string_view asked) {
   return asked.find('(') == std::string_view::npos ? std::optional(1) : std::nullopt;
 }
 
-// 64G, 64000 (MiB), 0 for all.
-std::optional<std::uint64_t> memory_of(std::string_view text) {
-  constexpr std::string_view kUnits = "KMGT";
-  std::uint64_t amount = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), amount);
-  std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
-  if (unit.ends_with('B') || unit.ends_with('b')) unit.remove_suffix(1);
-  constexpr std::uint64_t kMost = 1U << 30U;
-  if (fault != std::errc() || amount == 0 || amount > kMost || unit.size() > 1) return std::nullopt;
-  const char letter = unit.empty() ? 'M' : static_cast<char>(unit[0] & ~0x20);
-  const auto power = kUnits.find(letter);
-  if (power == std::string_view::npos) return std::nullopt;
-  return amount << (10U * (power + 1));
-}
-
 void take(std::string_view option, std::string_view value, Job& job) {
   if (option == "--mem") {
-    job.memory = memory_of(value);
+    job.memory = bytes_of_slurm(value);
     job.memory_by = option;
   } else if (option == "--gres") {
     for (std::size_t from = 0; from < value.size();) {
