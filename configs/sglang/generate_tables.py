@@ -72,11 +72,11 @@ def flag_row(row, texts):
     choices, replaced, nargs = row.get("choices"), row.get("replaced_by"), row.get("nargs")
     name = row["flags"][0]
     return ("    {.names = %s, .dest = Field::%s, .action = ActionKind::%s, .converter = Converter::%s, .arity = Arity::%s, "
-            ".constant = %s, .has_choices = %s, .choices = %s, .initial = %s, .required = %s, .replaced_by = %s}," % (
+            ".constant = %s, .has_choices = %s, .choices = %s, .required = %s, .replaced_by = %s}," % (
                 texts.list(row["flags"]), row["dest"], known(row["action"], ACTIONS, name),
                 known(row.get("type") or "", CONVERTERS, name), known("" if nargs is None else str(nargs), ARITIES, name),
                 texts.json(row.get("const")), "true" if choices is not None else "false", texts.list(choices or []),
-                texts.json(row.get("default")), "true" if row.get("required") else "false",
+                "true" if row.get("required") else "false",
                 texts.text(replaced if isinstance(replaced, str) else "")))
 
 

@@ -47,7 +47,6 @@ struct FlagRow {
   TableText constant;  // JSON
   bool has_choices = false;
   TableTexts choices;
-  TableText initial;  // JSON; "==SUPPRESS==" leaves the destination alone
   bool required = false;
   TableText replaced_by;  // deprecated aliases: the option to use
 };

@@ -14,10 +14,8 @@ extern const char kTableTexts[];
 struct TableText {
   std::uint32_t at = 0;
   std::uint32_t bytes = 0;
-  operator std::string_view() const {
-    return {kTableTexts + at, bytes};
-  }  // NOLINT(google-explicit-constructor): it is one
-  [[nodiscard]] bool empty() const { return bytes == 0; }
+  // NOLINTNEXTLINE(google-explicit-constructor): it is one
+  operator std::string_view() const { return {kTableTexts + at, bytes}; }
   friend bool operator==(const TableText& a, std::string_view b) { return std::string_view(a) == b; }
 };
 
