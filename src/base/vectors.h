@@ -19,6 +19,10 @@ inline constexpr std::size_t kVectorBlock = 16;
 
 namespace vectors {
 
+// Doubles that the machine takes at once, and the system keeps between tasks.
+enum class Width { kAny, kFour, kEight };
+Width machine_width();
+
 template <typename Loop, typename Result, typename... Args>
 Result of_any_width(Args... args) {
   return Loop::run(args...);
@@ -41,10 +45,9 @@ __attribute__((target("avx512dq,avx512vl,avx512bw"))) Result of_eight(Args... ar
 template <typename Loop, typename Result, typename... Args>
 auto widest() -> Result (*)(Args...) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) {
-    return vectors::of_eight<Loop, Result, Args...>;
-  }
-  if (__builtin_cpu_supports("avx2")) return vectors::of_four<Loop, Result, Args...>;
+  const vectors::Width width = vectors::machine_width();
+  if (width == vectors::Width::kEight) return vectors::of_eight<Loop, Result, Args...>;
+  if (width == vectors::Width::kFour) return vectors::of_four<Loop, Result, Args...>;
 #endif
   return vectors::of_any_width<Loop, Result, Args...>;
 }
