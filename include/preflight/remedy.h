@@ -6,7 +6,6 @@
 #pragma once
 
 #include <array>
-#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,7 +57,7 @@ struct Record {
 };
 
 // Of one rule, the one that gives up the least first: written where the rule stands, and lying there.
-using Records = std::initializer_list<Record>;
+using Records = std::vector<Record>;
 
 constexpr Record step(StepKind kind, std::string_view name, std::array<std::string_view, 3> values = {}) {
   return {.steps = {StepRecord{kind, name, values}}};

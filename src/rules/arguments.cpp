@@ -56,44 +56,45 @@ std::optional<Finding> repeated(const LaunchFacts& f) {
   return std::nullopt;
 }
 
-const Rule kRules[] = {
-    {.id = "AR001",
-     .refs = {"C1"},
-     .severity = Severity::kWarning,
-     .field = Field::config,
-     .summary = "--config=FILE drops the whole file",
-     .why = "SGLang looks for the word --config alone. Written with an equals sign, the option passes the parser and "
-            "every setting of the file is lost, without a message.",
-     .fix = "--config FILE, as two words",
-     .source = "sglang/srt/server_args.py: prepare_server_args",
-     .need = RuleNeed::kNothing,
-     .check = config_with_equals,
-     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu"}}}},
-    {.id = "AR002",
-     .severity = Severity::kInfo,
-     .summary = "an abbreviated option",
-     .why = "The parser accepts any unambiguous beginning of an option. A later release that adds an option with the "
-            "same beginning refuses it.",
-     .fix = "write the option in full",
-     .source = "Python's argparse",
-     .need = RuleNeed::kNothing,
-     .check = abbreviated,
-     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --disable-radix"}}},
-     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --disable-radix-cache"}}}},
-    {.id = "AR003",
-     .severity = Severity::kInfo,
-     .summary = "an option given twice with different values",
-     .why = "The last one counts, without a message.",
-     .fix = "give it once",
-     .source = "Python's argparse",
-     .need = RuleNeed::kNothing,
-     .check = repeated,
-     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --page-size 64 --page-size 128"}}},
-     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --device xpu"}}}},
-};
-
 }  // namespace
 
-std::span<const Rule> argument_rules() { return kRules; }
+std::span<const Rule> argument_rules() {
+  static const auto kRules = std::to_array<Rule>({
+      {.id = "AR001",
+       .refs = {"C1"},
+       .severity = Severity::kWarning,
+       .field = Field::config,
+       .summary = "--config=FILE drops the whole file",
+       .why = "SGLang looks for the word --config alone. Written with an equals sign, the option passes the parser and "
+              "every setting of the file is lost, without a message.",
+       .fix = "--config FILE, as two words",
+       .source = "sglang/srt/server_args.py: prepare_server_args",
+       .need = RuleNeed::kNothing,
+       .check = config_with_equals,
+       .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu"}}}},
+      {.id = "AR002",
+       .severity = Severity::kInfo,
+       .summary = "an abbreviated option",
+       .why = "The parser accepts any unambiguous beginning of an option. A later release that adds an option with the "
+              "same beginning refuses it.",
+       .fix = "write the option in full",
+       .source = "Python's argparse",
+       .need = RuleNeed::kNothing,
+       .check = abbreviated,
+       .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --disable-radix"}}},
+       .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --disable-radix-cache"}}}},
+      {.id = "AR003",
+       .severity = Severity::kInfo,
+       .summary = "an option given twice with different values",
+       .why = "The last one counts, without a message.",
+       .fix = "give it once",
+       .source = "Python's argparse",
+       .need = RuleNeed::kNothing,
+       .check = repeated,
+       .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --page-size 64 --page-size 128"}}},
+       .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --device xpu"}}}},
+  });
+  return kRules;
+}
 
 }  // namespace preflight::rules

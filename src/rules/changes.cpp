@@ -127,46 +127,12 @@ std::vector<Remedy> remedies_for(Field field, const LaunchFacts& f) {
   return list;
 }
 
-const Rule kRules[] = {
-    {.id = "CH001",
-     .severity = Severity::kChange,
-     .summary = "SGLang runs with another value than the one given",
-     .why = "A later step of resolution overwrote the argument, with at most one line in the log. A finding gives the "
-            "step's "
-            "reason; values that mean the same (NEXTN and EAGLE, auto and what it became) are no change.",
-     .fix = "give the value it ends with, or change what forces it",
-     .source = "the step named in the message",
-     .need = RuleNeed::kNothing,
-     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --attention-backend intel_xpu --page-size 32"}}},
-     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --attention-backend intel_xpu --page-size 64"}}}},
-    {.id = "CH002",
-     .severity = Severity::kInfo,
-     .summary = "a value SGLang chose because none was given",
-     .why = "The choice decides what else applies to the launch. A finding gives the reason of the step that made it.",
-     .fix = "give the option to ask for another value; CH001 tells where SGLang takes it back",
-     .source = "the step named in the message",
-     .need = RuleNeed::kNothing,
-     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --attention-backend intel_xpu"}}},
-     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --attention-backend intel_xpu --page-size 64"}}}},
-    {.id = "LG001",
-     .severity = Severity::kInfo,
-     .summary = "a warning that SGLang will log",
-     .why = "It goes to the server's log while the launch proceeds.",
-     .fix = "",
-     .source = "the function named in the message",
-     .need = RuleNeed::kNothing,
-     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --attention-backend intel_xpu --page-size 32"}}},
-     .quiet_on = {{{.model = "qwen3-0.6b",
-                    .args = "--device xpu --attention-backend triton --page-size 64 --mem-fraction-static 0.8",
-                    .since = v0_5(20)}}}},
-};
-
 // A switch that is set cannot be unset, and EAGLE's three numbers are given together or not at all.
 std::string_view way_to_choose(Field field, const LaunchFacts& f) {
   if (f[field].is_bool()) return "change what forces it";
   if (field == Field::speculative_num_draft_tokens && f.eagle_family())
     return "give --speculative-num-steps, --speculative-eagle-topk and --speculative-num-draft-tokens together";
-  return kRules[1].fix;
+  return change_rules()[1].fix;
 }
 
 }  // namespace
@@ -183,11 +149,11 @@ std::vector<Diagnostic> change_diagnostics(const LaunchFacts& f) {
     Way way = part != nullptr ? way_of(*part, f) : way_of(field, f);
     if (way.last_step.empty()) continue;  // set outside the chain: nothing to tell about
     Diagnostic d;
-    d.rule = kRules[0].id;
+    d.rule = change_rules()[0].id;
     d.severity = Severity::kChange;
     d.field = field;
     d.message = fmt::format("{}: {}", option_name(field, f), way.text);
-    d.why = way.why.empty() ? std::string(kRules[0].why) : std::move(way.why);
+    d.why = way.why.empty() ? std::string(change_rules()[0].why) : std::move(way.why);
     d.remedies = remedies_for(field, f);
     say_remedies(d, f.release());
     d.source = fmt::format("{}, SGLang {}", way.last_step, f.release().text());
@@ -199,11 +165,11 @@ std::vector<Diagnostic> change_diagnostics(const LaunchFacts& f) {
     Way way = way_of(field, f);
     if (way.last_step.empty()) continue;
     Diagnostic d;
-    d.rule = kRules[1].id;
+    d.rule = change_rules()[1].id;
     d.severity = Severity::kInfo;
     d.field = field;
     d.message = fmt::format("{} not given: {}", option_name(field, f), way.text);
-    d.why = way.why.empty() ? std::string(kRules[1].why) : std::move(way.why);
+    d.why = way.why.empty() ? std::string(change_rules()[1].why) : std::move(way.why);
     d.fix = way_to_choose(field, f);
     d.source = fmt::format("{}, SGLang {}", way.last_step, f.release().text());
     out.push_back(std::move(d));
@@ -215,7 +181,7 @@ std::vector<Diagnostic> log_diagnostics(const LaunchFacts& f) {
   std::vector<Diagnostic> out;
   for (const LogLine& line : f.launch().log) {
     Diagnostic d;
-    d.rule = kRules[2].id;
+    d.rule = change_rules()[2].id;
     d.severity = Severity::kInfo;
     d.message = line.message.empty() ? fmt::format("SGLang logs a {} in {}", line.level, line.function) : line.message;
     d.why = fmt::format("SGLang logs this as {} in {}.", line.level, line.function);
@@ -225,6 +191,42 @@ std::vector<Diagnostic> log_diagnostics(const LaunchFacts& f) {
   return out;
 }
 
-std::span<const Rule> change_rules() { return kRules; }
+std::span<const Rule> change_rules() {
+  static const auto kRules = std::to_array<Rule>({
+      {.id = "CH001",
+       .severity = Severity::kChange,
+       .summary = "SGLang runs with another value than the one given",
+       .why =
+           "A later step of resolution overwrote the argument, with at most one line in the log. A finding gives the "
+           "step's reason; values that mean the same (NEXTN and EAGLE, auto and what it became) are no change.",
+       .fix = "give the value it ends with, or change what forces it",
+       .source = "the step named in the message",
+       .need = RuleNeed::kNothing,
+       .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --attention-backend intel_xpu --page-size 32"}}},
+       .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --attention-backend intel_xpu --page-size 64"}}}},
+      {.id = "CH002",
+       .severity = Severity::kInfo,
+       .summary = "a value SGLang chose because none was given",
+       .why =
+           "The choice decides what else applies to the launch. A finding gives the reason of the step that made it.",
+       .fix = "give the option to ask for another value; CH001 tells where SGLang takes it back",
+       .source = "the step named in the message",
+       .need = RuleNeed::kNothing,
+       .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --attention-backend intel_xpu"}}},
+       .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --attention-backend intel_xpu --page-size 64"}}}},
+      {.id = "LG001",
+       .severity = Severity::kInfo,
+       .summary = "a warning that SGLang will log",
+       .why = "It goes to the server's log while the launch proceeds.",
+       .fix = "",
+       .source = "the function named in the message",
+       .need = RuleNeed::kNothing,
+       .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --attention-backend intel_xpu --page-size 32"}}},
+       .quiet_on = {{{.model = "qwen3-0.6b",
+                      .args = "--device xpu --attention-backend triton --page-size 64 --mem-fraction-static 0.8",
+                      .since = v0_5(20)}}}},
+  });
+  return kRules;
+}
 
 }  // namespace preflight::rules

@@ -57,48 +57,50 @@ std::optional<Finding> metadata_of_others(const LaunchFacts& f) {
                      fmt::format("SGLang {} has no path of DeepSeek-V4's attention for XPU", f.release().text())};
 }
 
-const Rule kRules[] = {
-    {.id = "MC013",
-     .field = Field::model_path,
-     .summary = "steps of DeepSeek-V4 by packages of other vendors",
-     .why = "ModuleNotFoundError, of tilelang when the weights are loaded, of deep_gemm at the first forward pass. The "
-            "variables that turn these steps off are set by themselves on other GPUs alone.",
-     .remedies = {set("SGLANG_OPT_FP8_WO_A_GEMM", "false")},
-     .source = "sglang/srt/models/deepseek_v4.py; sglang/srt/environ.py; sgl-project/sglang#25936",
-     .device = "xpu",
-     .since = v0_5(15),
-     .check = steps_of_others,
-     .fires_on =
-         {{{.model = "deepseek-v4-flash", .args = "--device xpu --tp-size 16", .device = "b60x16", .since = v0_5(20)},
-           {.model = "deepseek-v4-flash",
-            .args = "--device xpu --tp-size 16",
-            .device = "b60x16",
-            .env = "SGLANG_OPT_FP8_WO_A_GEMM=false",
-            .until = v0_5(20)}}},
-     .quiet_on = {{{.model = "deepseek-v4-flash",
-                    .args = "--device xpu --tp-size 16",
-                    .device = "b60x16",
-                    .env = "SGLANG_OPT_FP8_WO_A_GEMM=false",
-                    .since = v0_5(20)},
-                   {.model = "qwen3-8b-fp8", .args = "--device xpu"}}}},
-    {.id = "MC014",
-     .field = Field::model_path,
-     .summary = "DeepSeek-V4 before 0.5.15",
-     .why =
-         "ImportError while the first batch is prepared: the attention's metadata are made by a module of sgl_kernel "
-         "that the package for XPU does not have.",
-     .remedies = {both(set("SGLANG_OPT_FP8_WO_A_GEMM", "false"), in_release("0.5.20"))},
-     .source = "sglang/srt/layers/attention/deepseek_v4_backend.py: _create_flashmla_metadata",
-     .device = "xpu",
-     .since = v0_5(12),
-     .until = v0_5(15),
-     .check = metadata_of_others,
-     .fires_on = {{{.model = "deepseek-v4-flash", .args = "--device xpu --tp-size 16", .device = "b60x16"}}},
-     .quiet_on = {{{.model = "deepseek-v3", .args = "--device xpu --tp-size 16", .device = "b60x16"}}}},
-};
-
 }  // namespace
 
-std::span<const Rule> deepseek_v4_rules() { return kRules; }
+std::span<const Rule> deepseek_v4_rules() {
+  static const auto kRules = std::to_array<Rule>({
+      {.id = "MC013",
+       .field = Field::model_path,
+       .summary = "steps of DeepSeek-V4 by packages of other vendors",
+       .why =
+           "ModuleNotFoundError, of tilelang when the weights are loaded, of deep_gemm at the first forward pass. The "
+           "variables that turn these steps off are set by themselves on other GPUs alone.",
+       .remedies = {set("SGLANG_OPT_FP8_WO_A_GEMM", "false")},
+       .source = "sglang/srt/models/deepseek_v4.py; sglang/srt/environ.py; sgl-project/sglang#25936",
+       .device = "xpu",
+       .since = v0_5(15),
+       .check = steps_of_others,
+       .fires_on =
+           {{{.model = "deepseek-v4-flash", .args = "--device xpu --tp-size 16", .device = "b60x16", .since = v0_5(20)},
+             {.model = "deepseek-v4-flash",
+              .args = "--device xpu --tp-size 16",
+              .device = "b60x16",
+              .env = "SGLANG_OPT_FP8_WO_A_GEMM=false",
+              .until = v0_5(20)}}},
+       .quiet_on = {{{.model = "deepseek-v4-flash",
+                      .args = "--device xpu --tp-size 16",
+                      .device = "b60x16",
+                      .env = "SGLANG_OPT_FP8_WO_A_GEMM=false",
+                      .since = v0_5(20)},
+                     {.model = "qwen3-8b-fp8", .args = "--device xpu"}}}},
+      {.id = "MC014",
+       .field = Field::model_path,
+       .summary = "DeepSeek-V4 before 0.5.15",
+       .why =
+           "ImportError while the first batch is prepared: the attention's metadata are made by a module of sgl_kernel "
+           "that the package for XPU does not have.",
+       .remedies = {both(set("SGLANG_OPT_FP8_WO_A_GEMM", "false"), in_release("0.5.20"))},
+       .source = "sglang/srt/layers/attention/deepseek_v4_backend.py: _create_flashmla_metadata",
+       .device = "xpu",
+       .since = v0_5(12),
+       .until = v0_5(15),
+       .check = metadata_of_others,
+       .fires_on = {{{.model = "deepseek-v4-flash", .args = "--device xpu --tp-size 16", .device = "b60x16"}}},
+       .quiet_on = {{{.model = "deepseek-v3", .args = "--device xpu --tp-size 16", .device = "b60x16"}}}},
+  });
+  return kRules;
+}
 
 }  // namespace preflight::rules

@@ -112,102 +112,107 @@ std::optional<Finding> staging_buffer(const LaunchFacts& f) {
       .severity = severity};
 }
 
-const Rule kRules[] = {
-    {.id = "EN001",
-     .severity = Severity::kWarning,
-     .summary = "an environment variable that no SGLang release reads",
-     .why = "SGLang looks up the names it knows and never complains of others: a misspelt one has no effect.",
-     .fix = "the name as SGLang spells it",
-     .source = "every mention of SGLANG_… in the releases' Python files",
-     .need = RuleNeed::kNothing,
-     .check = unknown_name,
-     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_LOG_CG=1"}}},
-     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_LOG_GC=1"}}}},
-    {.id = "EN002",
-     .severity = Severity::kWarning,
-     .summary = "an environment variable of another SGLang release",
-     .why = "This release does not read it, or only warns of its old name.",
-     .fix = "what took its place, or drop it",
-     .source = "sglang/srt/environ.py, and every mention of SGLANG_… in the releases' Python files",
-     .need = RuleNeed::kNothing,
-     .check = name_of_another_release,
-     .fires_on =
-         {{{.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_USE_SGL_XPU=1", .since = v0_5(19)},
-           {.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_XPU_LN_MOD_NUM_WARPS=4", .until = v0_5(23)}}},
-     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_USE_SGL_XPU=1", .until = v0_5(19)},
-                   {.model = "qwen3-0.6b",
-                    .args = "--device xpu",
-                    .env = "SGLANG_XPU_LN_MOD_NUM_WARPS=4",
-                    .since = v0_5(23)}}}},
-    {.id = "EN003",
-     .severity = Severity::kWarning,
-     .summary = "a platform that a plugin must bring",
-     .why = "RuntimeError as soon as the platform is asked for, unless an installed plugin has that name: the variable "
-            "chooses among plugins, and SGLang's own devices are none of them.",
-     .remedies = {unset("SGLANG_PLATFORM")},
-     .source = "sglang/srt/platforms/__init__.py",
-     .need = RuleNeed::kNothing,
-     .doubtful = true,
-     .check = platform_of_a_plugin,
-     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_PLATFORM=xpu"}}},
-     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu"},
-                   {.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_PLATFORM="}}}},
-    {.id = "EN004",
-     .severity = Severity::kWarning,
-     .summary = "an environment variable with a value that SGLang does not take",
-     .why = "A value that is no boolean, no number or none of a variable's words is replaced by the default, with a "
-            "warning in the log at most; some variables know 1 and true alone.",
-     .fix = "a value of its kind",
-     .source = "sglang/srt/environ.py (EnvBool, EnvInt, EnvFloat), utils/common.py (get_bool_env_var, get_int_env_var)",
-     .need = RuleNeed::kNothing,
-     .check = value_not_taken,
-     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_LOG_GC=on"},
-                   {.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_INIT_NEW_TOKEN_RATIO=70%"}}},
-     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_LOG_GC=Yes"},
-                   {.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_LOG_GC="}}}},
-    {.id = "EN005",
-     .summary = "an environment variable whose value ends the server",
-     .why = "Its text raises ValueError where it is read: while the server's modules are loaded, while its parts are "
-            "built, or in the first forward pass.",
-     .fix = "a number, or one of the variable's words",
-     .source = "sglang/srt/environ.py, entrypoints/http_server.py, managers/detokenizer_manager.py, "
-               "managers/schedule_policy.py, managers/scheduler.py, batch_overlap/operations.py, runtime_context.py, "
-               "utils/scheduler_status_logger.py, disaggregation/nixl/conn.py, sglang/kernels/fused_op.py",
-     .need = RuleNeed::kNothing,
-     .check = value_ends_the_server,
-     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_HEALTH_CHECK_TIMEOUT=20s"},
-                   {.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION="}}},
-     .quiet_on =
-         {{{.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_HEALTH_CHECK_TIMEOUT=60"},
-           {.model = "qwen3-0.6b", .args = "--device xpu --grpc-mode", .env = "SGLANG_HEALTH_CHECK_TIMEOUT=20s"}}}},
-    {.id = "EN006",
-     .summary = "staged transfers of a launch that SGLang does not stage",
-     .why = "RuntimeError while the scheduler of a prefill or decode server is built. Before 0.5.23 the buffer itself "
-            "calls "
-            "torch.cuda.set_device, which a torch without CUDA does not have.",
-     .remedies = {unset("SGLANG_DISAGG_STAGING_BUFFER")},
-     .source = "sglang/srt/disaggregation/prefill.py: PrefillBootstrapQueue, decode.py: DecodePreallocQueue, "
-               "common/staging_buffer.py",
-     .doubtful = true,
-     .check = staging_buffer,
-     .fires_on = {{{.model = "deepseek-v2-lite-chat",
-                    .args = "--device xpu --disaggregation-mode decode",
-                    .env = "SGLANG_DISAGG_STAGING_BUFFER=1"},
-                   {.model = "qwen3-8b",
-                    .args = "--device xpu --disaggregation-mode prefill --disaggregation-transfer-backend nixl "
-                            "--chunked-prefill-size -1",
-                    .env = "SGLANG_DISAGG_STAGING_BUFFER=1",
-                    .since = v0_5(17)}}},
-     .quiet_on =
-         {{{.model = "qwen3-8b",
-            .args = "--device xpu --disaggregation-mode prefill",
-            .env = "SGLANG_DISAGG_STAGING_BUFFER=1",
-            .since = v0_5(23)},
-           {.model = "deepseek-v2-lite-chat", .args = "--device xpu", .env = "SGLANG_DISAGG_STAGING_BUFFER=1"}}}},
-};
-
 }  // namespace
 
-std::span<const Rule> environment_rules() { return kRules; }
+std::span<const Rule> environment_rules() {
+  static const auto kRules = std::to_array<Rule>({
+      {.id = "EN001",
+       .severity = Severity::kWarning,
+       .summary = "an environment variable that no SGLang release reads",
+       .why = "SGLang looks up the names it knows and never complains of others: a misspelt one has no effect.",
+       .fix = "the name as SGLang spells it",
+       .source = "every mention of SGLANG_… in the releases' Python files",
+       .need = RuleNeed::kNothing,
+       .check = unknown_name,
+       .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_LOG_CG=1"}}},
+       .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_LOG_GC=1"}}}},
+      {.id = "EN002",
+       .severity = Severity::kWarning,
+       .summary = "an environment variable of another SGLang release",
+       .why = "This release does not read it, or only warns of its old name.",
+       .fix = "what took its place, or drop it",
+       .source = "sglang/srt/environ.py, and every mention of SGLANG_… in the releases' Python files",
+       .need = RuleNeed::kNothing,
+       .check = name_of_another_release,
+       .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_USE_SGL_XPU=1", .since = v0_5(19)},
+                     {.model = "qwen3-0.6b",
+                      .args = "--device xpu",
+                      .env = "SGLANG_XPU_LN_MOD_NUM_WARPS=4",
+                      .until = v0_5(23)}}},
+       .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_USE_SGL_XPU=1", .until = v0_5(19)},
+                     {.model = "qwen3-0.6b",
+                      .args = "--device xpu",
+                      .env = "SGLANG_XPU_LN_MOD_NUM_WARPS=4",
+                      .since = v0_5(23)}}}},
+      {.id = "EN003",
+       .severity = Severity::kWarning,
+       .summary = "a platform that a plugin must bring",
+       .why =
+           "RuntimeError as soon as the platform is asked for, unless an installed plugin has that name: the variable "
+           "chooses among plugins, and SGLang's own devices are none of them.",
+       .remedies = {unset("SGLANG_PLATFORM")},
+       .source = "sglang/srt/platforms/__init__.py",
+       .need = RuleNeed::kNothing,
+       .doubtful = true,
+       .check = platform_of_a_plugin,
+       .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_PLATFORM=xpu"}}},
+       .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu"},
+                     {.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_PLATFORM="}}}},
+      {.id = "EN004",
+       .severity = Severity::kWarning,
+       .summary = "an environment variable with a value that SGLang does not take",
+       .why = "A value that is no boolean, no number or none of a variable's words is replaced by the default, with a "
+              "warning in the log at most; some variables know 1 and true alone.",
+       .fix = "a value of its kind",
+       .source =
+           "sglang/srt/environ.py (EnvBool, EnvInt, EnvFloat), utils/common.py (get_bool_env_var, get_int_env_var)",
+       .need = RuleNeed::kNothing,
+       .check = value_not_taken,
+       .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_LOG_GC=on"},
+                     {.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_INIT_NEW_TOKEN_RATIO=70%"}}},
+       .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_LOG_GC=Yes"},
+                     {.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_LOG_GC="}}}},
+      {.id = "EN005",
+       .summary = "an environment variable whose value ends the server",
+       .why = "Its text raises ValueError where it is read: while the server's modules are loaded, while its parts are "
+              "built, or in the first forward pass.",
+       .fix = "a number, or one of the variable's words",
+       .source = "sglang/srt/environ.py, entrypoints/http_server.py, managers/detokenizer_manager.py, "
+                 "managers/schedule_policy.py, managers/scheduler.py, batch_overlap/operations.py, runtime_context.py, "
+                 "utils/scheduler_status_logger.py, disaggregation/nixl/conn.py, sglang/kernels/fused_op.py",
+       .need = RuleNeed::kNothing,
+       .check = value_ends_the_server,
+       .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_HEALTH_CHECK_TIMEOUT=20s"},
+                     {.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION="}}},
+       .quiet_on =
+           {{{.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_HEALTH_CHECK_TIMEOUT=60"},
+             {.model = "qwen3-0.6b", .args = "--device xpu --grpc-mode", .env = "SGLANG_HEALTH_CHECK_TIMEOUT=20s"}}}},
+      {.id = "EN006",
+       .summary = "staged transfers of a launch that SGLang does not stage",
+       .why =
+           "RuntimeError while the scheduler of a prefill or decode server is built. Before 0.5.23 the buffer itself "
+           "calls torch.cuda.set_device, which a torch without CUDA does not have.",
+       .remedies = {unset("SGLANG_DISAGG_STAGING_BUFFER")},
+       .source = "sglang/srt/disaggregation/prefill.py: PrefillBootstrapQueue, decode.py: DecodePreallocQueue, "
+                 "common/staging_buffer.py",
+       .doubtful = true,
+       .check = staging_buffer,
+       .fires_on = {{{.model = "deepseek-v2-lite-chat",
+                      .args = "--device xpu --disaggregation-mode decode",
+                      .env = "SGLANG_DISAGG_STAGING_BUFFER=1"},
+                     {.model = "qwen3-8b",
+                      .args = "--device xpu --disaggregation-mode prefill --disaggregation-transfer-backend nixl "
+                              "--chunked-prefill-size -1",
+                      .env = "SGLANG_DISAGG_STAGING_BUFFER=1",
+                      .since = v0_5(17)}}},
+       .quiet_on =
+           {{{.model = "qwen3-8b",
+              .args = "--device xpu --disaggregation-mode prefill",
+              .env = "SGLANG_DISAGG_STAGING_BUFFER=1",
+              .since = v0_5(23)},
+             {.model = "deepseek-v2-lite-chat", .args = "--device xpu", .env = "SGLANG_DISAGG_STAGING_BUFFER=1"}}}},
+  });
+  return kRules;
+}
 
 }  // namespace preflight::rules

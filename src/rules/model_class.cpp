@@ -504,253 +504,6 @@ std::optional<Finding> unscaled_positions(const LaunchFacts& f) {
   return finding;
 }
 
-const Rule kRules[] = {
-    {.id = "MC001",
-     .field = Field::model_path,
-     .summary = "no class serves the model's architecture",
-     .why = "ValueError in resolve_transformers_arch when the workers load the model. SGLang takes a class of its own, "
-            "else transformers' class where that one is compatible.",
-     .fix = "another model, or a release that has a class for this one",
-     .source = "srt/model_loader/utils.py; srt/models/registry.py; transformers' is_backend_compatible",
-     .check = no_class,
-     .fires_on = {{{.model = "falcon-40b", .args = "--device xpu --tp-size 4"}}},
-     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu"},
-                   {.model = "falcon-40b", .args = "--device xpu --tp-size 4 --model-impl transformers"}}}},
-    {.id = "MC002",
-     .field = Field::pp_size,
-     .summary = "pipeline stages with a model whose class takes none",
-     .why = "The worker asserts after the weights are loaded: the class's forward takes nothing from another stage. Of "
-            "the classes that take it by name alone some assert while they are built, and Llama 4's text builds all "
-            "layers in each stage and hands nothing on.",
-     .remedies = {drop("--pp-size")},
-     .source = "srt/model_executor/model_runner.py (support_pp); srt/models/llama4.py",
-     .check = no_stages,
-     .fires_on = {{{.model = "gemma-2-9b-it", .args = "--device xpu --pp-size 2"}}},
-     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --pp-size 2"},
-                   {.model = "gemma-2-9b-it", .args = "--device xpu --tp-size 2"}}}},
-    {.id = "MC003",
-     .field = Field::pp_size,
-     .summary = "pipeline stages with a model whose head is its table of tokens",
-     .why = "AttributeError at the first forward pass, with Granite's hybrids and Zaya while the class is built: in "
-            "place of the head, the last stage holds a PPMissingLayer.",
-     .remedies = {drop("--pp-size")},
-     .source = "srt/models (llama.py, apertus.py, granitemoehybrid.py); srt/layers/logits_processor.py",
-     .check = no_head,
-     .fires_on = {{{.model = "llama-3.2-1b-instruct", .args = "--device xpu --pp-size 2"}}},
-     .quiet_on = {{{.model = "llama-3.1-8b-instruct", .args = "--device xpu --pp-size 2"},
-                   {.model = "llama-3.2-1b-instruct", .args = "--device xpu --tp-size 2"}}}},
-    {.id = "MC004",
-     .severity = Severity::kWarning,
-     .certainty = Certainty::kLikely,
-     .field = Field::enable_dp_attention,
-     .summary = "attention data parallelism with a model whose class does not know it",
-     .why = "Ranks add up their parts of attention, table and layers across the groups, whose requests differ: wrong "
-            "text, or a hang where their batches differ in length. SGLang does not look.",
-     .remedies = {drop("--enable-dp-attention"), drop("--attn-dp-size")},
-     .source = "srt/models; srt/layers/dp_attention.py",
-     .doubtful = true,
-     .check = attention_over_all_ranks,
-     .fires_on = {{{.model = "llama-3.1-8b-instruct",
-                    .args = "--device xpu --tp-size 4 --dp-size 2 --enable-dp-attention"},
-                   {.model = "qwen3-8b",
-                    .args = "--device xpu --tp-size 4 --dp-size 2 --enable-dp-attention --model-impl transformers"}}},
-     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --tp-size 4 --dp-size 2 --enable-dp-attention"},
-                   {.model = "llama-3.1-8b-instruct", .args = "--device xpu --tp-size 4"}}}},
-    {.id = "MC005",
-     .field = Field::model_path,
-     .summary = "a draft model in place of the model",
-     .why = "Its forward pass reads the target's hidden states, and there is no target: AttributeError, for DFLASH "
-            "ValueError, at the first batch.",
-     .fix = "the model that it drafts for, with this one as its draft",
-     .source = "sglang/srt/models/llama_eagle3.py and its like; sglang/srt/models/dflash.py",
-     .check = draft_as_model,
-     .fires_on = {{{.model = "llama-3.1-8b-eagle3", .args = "--device xpu"},
-                   {.model = "llama-3.1-8b-eagle", .args = "--device xpu"}}},
-     .quiet_on = {{{.model = "llama-3.1-8b-instruct", .args = "--device xpu"}}}},
-    {.id = "MC006",
-     .field = Field::model_path,
-     .summary = "a class that is built on CUDA devices alone",
-     .why = "Its constructor, or its load_weights, asks torch for a CUDA device (AssertionError) or stream "
-            "(RuntimeError) whatever the launch's device.",
-     .fix = "another model: no option helps",
-     .source = "sglang/srt/models: dbrx.py, grok.py, kimi_k3.py, kimi_linear.py, llava.py, llavavid.py, "
-               "longcat_flash.py, mimo_audio.py, minicpmo.py, minicpmv.py, muse_spark.py; "
-               "sglang/srt/runtime_context.py: get_stream",
-     .device = "xpu",
-     .check = class_for_cuda,
-     .fires_on = {{{.model = "kimi-linear-48b-a3b-instruct",
-                    .args = "--device xpu --tp-size 8 --disable-radix-cache",
-                    .until = v0_5(19)}}},
-     .quiet_on = {{{.model = "kimi-linear-48b-a3b-instruct",
-                    .args = "--device xpu --tp-size 8 --disable-radix-cache",
-                    .since = v0_5(19)},
-                   {.model = "qwen3-8b", .args = "--device xpu"}}}},
-    {.id = "MC007",
-     .field = Field::speculative_algorithm,
-     .summary = "a draft that reads layers which the model's class does not hand out",
-     .why = "ValueError once the weights are loaded, for EAGLE3 before 0.5.23 AttributeError: the class has no method "
-            "that says which layers to keep.",
-     .remedies = {drop("--speculative-algorithm")},
-     .source = "sglang/srt/model_executor/model_runner_components/attention_backend_setup.py, earlier "
-               "model_executor/model_runner.py; sglang/srt/models",
-     .check = captures_no_layers,
-     .fires_on = {{{.model = "gemma-2-9b-it",
-                    .args = "--device xpu --attention-backend triton --speculative-algorithm DFLASH "
-                            "--speculative-draft-model-path {models}/llama3.1-8b-instruct-dflash-ultrachat",
-                    .since = v0_5(20)}}},
-     .quiet_on = {{{.model = "llama-3.1-8b-instruct",
-                    .args = "--device xpu --attention-backend triton --speculative-algorithm DFLASH "
-                            "--speculative-draft-model-path {models}/llama3.1-8b-instruct-dflash-ultrachat"},
-                   {.model = "gemma-2-9b-it", .args = "--device xpu --attention-backend triton"}}}},
-    {.id = "MC008",
-     .field = Field::tp_size,
-     .summary = "ranks or stages with a class of transformers that has no plan for them",
-     .why = "ValueError while the model is built: SGLang takes from transformers' configuration which layers are cut.",
-     .remedies = {drop("--tp-size"), drop("--pp-size"), drop("--model-impl")},
-     .source = "sglang/srt/models/transformers.py; transformers: base_model_tp_plan, base_model_pp_plan",
-     .check = no_plan_of_layers,
-     .fires_on =
-         {{{.model = "lfm2-1.2b", .args = "--device xpu --disable-radix-cache --tp-size 2 --model-impl transformers"},
-           {.model = "lfm2-1.2b", .args = "--device xpu --disable-radix-cache --pp-size 2 --model-impl transformers"}}},
-     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --tp-size 4 --model-impl transformers"},
-                   {.model = "lfm2-1.2b", .args = "--device xpu --disable-radix-cache --tp-size 2"}}}},
-    {.id = "MC009",
-     .field = Field::speculative_algorithm,
-     .summary = "a draft class that waits for a CUDA device",
-     .why = "torch.cuda.synchronize() while the draft worker is built: AssertionError, as torch for Intel GPUs is not "
-            "compiled with CUDA. Nothing asks for the device first.",
-     .remedies = {drop("--speculative-algorithm")},
-     .source = "sglang/srt/models: set_embed_and_head, set_embed; sglang/srt/speculative/eagle_worker_v2.py",
-     .device = "xpu",
-     .since = v0_5(15),
-     .check = draft_calls_cuda},
-    {.id = "MC010",
-     .field = Field::model_path,
-     .summary = "dual chunk attention on an Intel GPU",
-     .why = "0.5.20 took its backend away and left its rotary embedding, whose constructor asks torch for a CUDA "
-            "device: AssertionError while the layers are built.",
-     .remedies = {give("--json-model-override-args", R"({"dual_chunk_attention_config": null})")},
-     .source = "sglang/srt/layers/rotary_embedding: factory.py, rope_variant.py (DualChunkRotaryEmbedding)",
-     .device = "xpu",
-     .since = v0_5(20),
-     .check = dual_chunks,
-     .fires_on = {{{.model = "qwen2.5-7b-instruct",
-                    .args = "--device xpu --json-model-override-args "
-                            R"('{"dual_chunk_attention_config": {"chunk_size": 8192, "local_size": 1024}}')"}}},
-     .quiet_on = {{{.model = "qwen2.5-7b-instruct",
-                    .args = "--device xpu --json-model-override-args '{\"dual_chunk_attention_config\": null}'"},
-                   {.model = "qwen2.5-7b-instruct", .args = "--device xpu"}}}},
-    {.id = "MC011",
-     .field = Field::model_path,
-     .summary = "an encoder whose attention in transformers does not know its layer",
-     .why = "SGLang looks for a layer's cache by the number that the attention carries: AttributeError (layer_idx) in "
-            "the first forward pass, which is the warm-up's.",
-     .fix = "a model that SGLang has a class for: bge, e5 and the like",
-     .source = "sglang/srt/models/transformers.py: sglang_flash_attention_forward; transformers: modeling_albert.py, "
-               "modeling_distilbert.py, modeling_jina_embeddings_v3.py, modeling_mobilebert.py, modeling_nomic_bert.py",
-     .check = no_layer_number,
-     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu"}}}},
-    {.id = "MC012",
-     .field = Field::attention_backend,
-     .summary = "an encoder by transformers' class on a backend that cannot attend for it",
-     .why = "SGLang makes such layers cross-attention. intel_xpu and torch_native write their keys where an "
-            "encoder-decoder model has room: RuntimeError in set_kv_buffer. flex_attention: NotImplementedError.",
-     .remedies = {give("--attention-backend", "triton")},
-     .source = "sglang/srt/models/transformers.py; sglang/srt/layers/attention: xpu_backend.py, "
-               "torch_native_backend.py, torch_flex_backend.py; sgl-project/sglang#35213",
-     .device = "xpu",
-     .check = encoder_of_transformers,
-     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --attention-backend intel_xpu"}}}},
-    {.id = "MC015",
-     .severity = Severity::kWarning,
-     .certainty = Certainty::kLikely,
-     .field = Field::model_path,
-     .summary = "a class that is imported with packages for other GPUs",
-     .why = "Inkling's experts import helion up to 0.5.17, since 0.5.18 its attention nvidia-cutlass-dsl and quack; "
-            "MiniMax M2 and M3 import apache-tvm-ffi before 0.5.19. SGLang for Intel GPUs does not install them. The "
-            "class is passed over when the server starts: transformers' class stands in for it, or ValueError.",
-     .fix = "a release that imports the class without it, or another model: no option helps",
-     .source = "sglang/srt/models/inkling_common: moe.py, attn.py; sglang/kernels/ops/attention/flash_attn/cute; "
-               "sglang/srt/models: minimax_m2.py, minimax_m3.py, registry.py; sgl-project/sglang#35290",
-     .device = "xpu",
-     .check = class_of_foreign_packages,
-     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu"}}}},
-    {.id = "MC016",
-     .field = Field::expert_distribution_recorder_mode,
-     .summary = "a record of experts that the model's class does not count",
-     .why = "AssertionError in every rank before the weights are loaded: --enable-eplb, its recorder and its reports "
-            "need a class with get_model_config_for_expert_location.",
-     .remedies = {drop("--enable-eplb"), drop("--expert-distribution-recorder-mode")},
-     .source = "sglang/srt/eplb: expert_distribution.py, expert_location.py; sglang/srt/models",
-     .check = counts_no_experts,
-     .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --expert-distribution-recorder-mode stat"},
-                   {.model = "qwen3-8b", .args = "--device xpu --tp-size 4 --ep-size 4 --enable-eplb"}}},
-     .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --ep-size 4 --enable-eplb"},
-                   {.model = "qwen3-8b", .args = "--device xpu"}}}},
-    {.id = "MC035",
-     .field = Field::model_path,
-     .summary = "rotary parameters by kind of layer in MiMo-V2's class",
-     .why = "TypeError while the class is built: the embedding is looked up by what it is made of, and objects in "
-            "objects cannot be. The model's own configuration class, which --trust-remote-code runs, has them as the "
-            "class expects.",
-     .remedies = {give("--trust-remote-code")},
-     .source = "sglang/srt/models/mimo_v2.py, sglang/srt/layers/rotary_embedding/factory.py",
-     .check = rotary_by_kind,
-     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu"}}}},
-    {.id = "MC036",
-     .field = Field::model_path,
-     .summary = "a configuration without what SGLang's class asks for",
-     .why = "AttributeError or TypeError while the class is built, or ValueError where the value is another. "
-            "transformers' "
-            "classes of these releases fill in none: a checkpoint that was saved with them has no such key.",
-     .remedies = {words("the key in the checkpoint's config.json: \"position_embedding_type\": \"absolute\" where the "
-                        "model was trained so, \"classification_out_size\" as wide as its head, \"hidden_act\": "
-                        "\"gelu_pytorch_tanh\" for Gemma 2, the others as the model's first "
-                        "checkpoint has them (\"moe_layer_freq\": 1 for DeepSeek and GLM)")},
-     .source = "sglang/srt/models: bert.py, roberta.py, llama_classification.py, gemma2.py, cohere2_moe.py, "
-               "deepseek_v2.py, glm4_moe_lite.py, exaone_moe.py, hunyuan_v3.py, minimax_m2.py, mamba2.py, "
-               "gemma4_vision.py, gemma4_diffusion.py, minimax_vl_common.py, ernie45_vl.py, qwen2_vl.py",
-     .check = lacks_what_is_asked,
-     .quiet_on = {{{.model = "bge-reranker-v2-m3", .args = "--device xpu --attention-backend triton --is-embedding"}}}},
-    {.id = "MC037",
-     .field = Field::model_path,
-     .summary = "EXAONE 4 with a number for its pattern of windows",
-     .why = "TypeError while the class is built: SGLang takes the length of that word. Where config.json leaves it "
-            "out, or transformers saved it, its class has a number there.",
-     .remedies = {words("\"sliding_window_pattern\" of config.json as the model's first checkpoint has it, LLLG or "
-                        "null")},
-     .source = "sglang/srt/models/exaone4.py",
-     .check = counts_a_pattern,
-     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu"}}}},
-    {.id = "MC040",
-     .field = Field::model_path,
-     .summary = "LongCat without a scale for its positions",
-     .why = "TypeError while the class is built: its configuration class in SGLang sets rope_scaling, which "
-            "transformers takes for all of the rotary parameters, and without one these are None.",
-     .remedies = {words("\"rope_scaling\" in config.json, of type default")},
-     .source = "sglang/srt/models/longcat_flash.py; sglang/srt/configs/longcat_flash.py",
-     .since = v0_5(19),
-     .check = unscaled_positions,
-     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu"}}}},
-    {.id = "MD020",
-     .severity = Severity::kWarning,
-     .certainty = Certainty::kLikely,
-     .field = Field::model_path,
-     .summary = "a class of models that this release imports beside NVIDIA GPUs alone",
-     .why =
-         "The index of sparse attention imports nvidia-cutlass-dsl, which SGLang for Intel GPUs does not install. The "
-         "class is passed over when the server starts: transformers' class stands in for it, or ValueError.",
-     .remedies = {in_release("0.5.15.post1")},
-     .source = "sglang/jit_kernel/dsa/__init__.py; srt/models/registry.py",
-     .device = "xpu",
-     .since = v0_5(15),
-     .until = v0_5(15, 1),
-     .check = class_not_imported,
-     .fires_on = {{{.model = "deepseek-v2-lite-chat", .args = "--device xpu --tp-size 2"},
-                   {.model = "deepseek-v2-lite-chat-fp8", .args = "--device xpu --tp-size 2"}}},
-     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu"},
-                   {.model = "deepseek-v2-lite-chat", .args = "--device xpu --model-impl transformers"}}}}};
-
 }  // namespace
 
 bool cuts_over_all_ranks(const LaunchFacts& f) {
@@ -761,6 +514,264 @@ bool cuts_over_all_ranks(const LaunchFacts& f) {
 
 std::int64_t attention_ranks(const LaunchFacts& f) { return cuts_over_all_ranks(f) ? f.tp() : f.attention_tp(); }
 
-std::span<const Rule> model_class_rules() { return kRules; }
+std::span<const Rule> model_class_rules() {
+  static const auto kRules = std::to_array<Rule>({
+      {.id = "MC001",
+       .field = Field::model_path,
+       .summary = "no class serves the model's architecture",
+       .why =
+           "ValueError in resolve_transformers_arch when the workers load the model. SGLang takes a class of its own, "
+           "else transformers' class where that one is compatible.",
+       .fix = "another model, or a release that has a class for this one",
+       .source = "srt/model_loader/utils.py; srt/models/registry.py; transformers' is_backend_compatible",
+       .check = no_class,
+       .fires_on = {{{.model = "falcon-40b", .args = "--device xpu --tp-size 4"}}},
+       .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu"},
+                     {.model = "falcon-40b", .args = "--device xpu --tp-size 4 --model-impl transformers"}}}},
+      {.id = "MC002",
+       .field = Field::pp_size,
+       .summary = "pipeline stages with a model whose class takes none",
+       .why =
+           "The worker asserts after the weights are loaded: the class's forward takes nothing from another stage. Of "
+           "the classes that take it by name alone some assert while they are built, and Llama 4's text builds all "
+           "layers in each stage and hands nothing on.",
+       .remedies = {drop("--pp-size")},
+       .source = "srt/model_executor/model_runner.py (support_pp); srt/models/llama4.py",
+       .check = no_stages,
+       .fires_on = {{{.model = "gemma-2-9b-it", .args = "--device xpu --pp-size 2"}}},
+       .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --pp-size 2"},
+                     {.model = "gemma-2-9b-it", .args = "--device xpu --tp-size 2"}}}},
+      {.id = "MC003",
+       .field = Field::pp_size,
+       .summary = "pipeline stages with a model whose head is its table of tokens",
+       .why = "AttributeError at the first forward pass, with Granite's hybrids and Zaya while the class is built: in "
+              "place of the head, the last stage holds a PPMissingLayer.",
+       .remedies = {drop("--pp-size")},
+       .source = "srt/models (llama.py, apertus.py, granitemoehybrid.py); srt/layers/logits_processor.py",
+       .check = no_head,
+       .fires_on = {{{.model = "llama-3.2-1b-instruct", .args = "--device xpu --pp-size 2"}}},
+       .quiet_on = {{{.model = "llama-3.1-8b-instruct", .args = "--device xpu --pp-size 2"},
+                     {.model = "llama-3.2-1b-instruct", .args = "--device xpu --tp-size 2"}}}},
+      {.id = "MC004",
+       .severity = Severity::kWarning,
+       .certainty = Certainty::kLikely,
+       .field = Field::enable_dp_attention,
+       .summary = "attention data parallelism with a model whose class does not know it",
+       .why = "Ranks add up their parts of attention, table and layers across the groups, whose requests differ: wrong "
+              "text, or a hang where their batches differ in length. SGLang does not look.",
+       .remedies = {drop("--enable-dp-attention"), drop("--attn-dp-size")},
+       .source = "srt/models; srt/layers/dp_attention.py",
+       .doubtful = true,
+       .check = attention_over_all_ranks,
+       .fires_on = {{{.model = "llama-3.1-8b-instruct",
+                      .args = "--device xpu --tp-size 4 --dp-size 2 --enable-dp-attention"},
+                     {.model = "qwen3-8b",
+                      .args = "--device xpu --tp-size 4 --dp-size 2 --enable-dp-attention --model-impl transformers"}}},
+       .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --tp-size 4 --dp-size 2 --enable-dp-attention"},
+                     {.model = "llama-3.1-8b-instruct", .args = "--device xpu --tp-size 4"}}}},
+      {.id = "MC005",
+       .field = Field::model_path,
+       .summary = "a draft model in place of the model",
+       .why = "Its forward pass reads the target's hidden states, and there is no target: AttributeError, for DFLASH "
+              "ValueError, at the first batch.",
+       .fix = "the model that it drafts for, with this one as its draft",
+       .source = "sglang/srt/models/llama_eagle3.py and its like; sglang/srt/models/dflash.py",
+       .check = draft_as_model,
+       .fires_on = {{{.model = "llama-3.1-8b-eagle3", .args = "--device xpu"},
+                     {.model = "llama-3.1-8b-eagle", .args = "--device xpu"}}},
+       .quiet_on = {{{.model = "llama-3.1-8b-instruct", .args = "--device xpu"}}}},
+      {.id = "MC006",
+       .field = Field::model_path,
+       .summary = "a class that is built on CUDA devices alone",
+       .why = "Its constructor, or its load_weights, asks torch for a CUDA device (AssertionError) or stream "
+              "(RuntimeError) whatever the launch's device.",
+       .fix = "another model: no option helps",
+       .source = "sglang/srt/models: dbrx.py, grok.py, kimi_k3.py, kimi_linear.py, llava.py, llavavid.py, "
+                 "longcat_flash.py, mimo_audio.py, minicpmo.py, minicpmv.py, muse_spark.py; "
+                 "sglang/srt/runtime_context.py: get_stream",
+       .device = "xpu",
+       .check = class_for_cuda,
+       .fires_on = {{{.model = "kimi-linear-48b-a3b-instruct",
+                      .args = "--device xpu --tp-size 8 --disable-radix-cache",
+                      .until = v0_5(19)}}},
+       .quiet_on = {{{.model = "kimi-linear-48b-a3b-instruct",
+                      .args = "--device xpu --tp-size 8 --disable-radix-cache",
+                      .since = v0_5(19)},
+                     {.model = "qwen3-8b", .args = "--device xpu"}}}},
+      {.id = "MC007",
+       .field = Field::speculative_algorithm,
+       .summary = "a draft that reads layers which the model's class does not hand out",
+       .why =
+           "ValueError once the weights are loaded, for EAGLE3 before 0.5.23 AttributeError: the class has no method "
+           "that says which layers to keep.",
+       .remedies = {drop("--speculative-algorithm")},
+       .source = "sglang/srt/model_executor/model_runner_components/attention_backend_setup.py, earlier "
+                 "model_executor/model_runner.py; sglang/srt/models",
+       .check = captures_no_layers,
+       .fires_on = {{{.model = "gemma-2-9b-it",
+                      .args = "--device xpu --attention-backend triton --speculative-algorithm DFLASH "
+                              "--speculative-draft-model-path {models}/llama3.1-8b-instruct-dflash-ultrachat",
+                      .since = v0_5(20)}}},
+       .quiet_on = {{{.model = "llama-3.1-8b-instruct",
+                      .args = "--device xpu --attention-backend triton --speculative-algorithm DFLASH "
+                              "--speculative-draft-model-path {models}/llama3.1-8b-instruct-dflash-ultrachat"},
+                     {.model = "gemma-2-9b-it", .args = "--device xpu --attention-backend triton"}}}},
+      {.id = "MC008",
+       .field = Field::tp_size,
+       .summary = "ranks or stages with a class of transformers that has no plan for them",
+       .why =
+           "ValueError while the model is built: SGLang takes from transformers' configuration which layers are cut.",
+       .remedies = {drop("--tp-size"), drop("--pp-size"), drop("--model-impl")},
+       .source = "sglang/srt/models/transformers.py; transformers: base_model_tp_plan, base_model_pp_plan",
+       .check = no_plan_of_layers,
+       .fires_on = {{{.model = "lfm2-1.2b",
+                      .args = "--device xpu --disable-radix-cache --tp-size 2 --model-impl transformers"},
+                     {.model = "lfm2-1.2b",
+                      .args = "--device xpu --disable-radix-cache --pp-size 2 --model-impl transformers"}}},
+       .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --tp-size 4 --model-impl transformers"},
+                     {.model = "lfm2-1.2b", .args = "--device xpu --disable-radix-cache --tp-size 2"}}}},
+      {.id = "MC009",
+       .field = Field::speculative_algorithm,
+       .summary = "a draft class that waits for a CUDA device",
+       .why =
+           "torch.cuda.synchronize() while the draft worker is built: AssertionError, as torch for Intel GPUs is not "
+           "compiled with CUDA. Nothing asks for the device first.",
+       .remedies = {drop("--speculative-algorithm")},
+       .source = "sglang/srt/models: set_embed_and_head, set_embed; sglang/srt/speculative/eagle_worker_v2.py",
+       .device = "xpu",
+       .since = v0_5(15),
+       .check = draft_calls_cuda},
+      {.id = "MC010",
+       .field = Field::model_path,
+       .summary = "dual chunk attention on an Intel GPU",
+       .why = "0.5.20 took its backend away and left its rotary embedding, whose constructor asks torch for a CUDA "
+              "device: AssertionError while the layers are built.",
+       .remedies = {give("--json-model-override-args", R"({"dual_chunk_attention_config": null})")},
+       .source = "sglang/srt/layers/rotary_embedding: factory.py, rope_variant.py (DualChunkRotaryEmbedding)",
+       .device = "xpu",
+       .since = v0_5(20),
+       .check = dual_chunks,
+       .fires_on = {{{.model = "qwen2.5-7b-instruct",
+                      .args = "--device xpu --json-model-override-args "
+                              R"('{"dual_chunk_attention_config": {"chunk_size": 8192, "local_size": 1024}}')"}}},
+       .quiet_on = {{{.model = "qwen2.5-7b-instruct",
+                      .args = "--device xpu --json-model-override-args '{\"dual_chunk_attention_config\": null}'"},
+                     {.model = "qwen2.5-7b-instruct", .args = "--device xpu"}}}},
+      {.id = "MC011",
+       .field = Field::model_path,
+       .summary = "an encoder whose attention in transformers does not know its layer",
+       .why =
+           "SGLang looks for a layer's cache by the number that the attention carries: AttributeError (layer_idx) in "
+           "the first forward pass, which is the warm-up's.",
+       .fix = "a model that SGLang has a class for: bge, e5 and the like",
+       .source =
+           "sglang/srt/models/transformers.py: sglang_flash_attention_forward; transformers: modeling_albert.py, "
+           "modeling_distilbert.py, modeling_jina_embeddings_v3.py, modeling_mobilebert.py, modeling_nomic_bert.py",
+       .check = no_layer_number,
+       .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu"}}}},
+      {.id = "MC012",
+       .field = Field::attention_backend,
+       .summary = "an encoder by transformers' class on a backend that cannot attend for it",
+       .why = "SGLang makes such layers cross-attention. intel_xpu and torch_native write their keys where an "
+              "encoder-decoder model has room: RuntimeError in set_kv_buffer. flex_attention: NotImplementedError.",
+       .remedies = {give("--attention-backend", "triton")},
+       .source = "sglang/srt/models/transformers.py; sglang/srt/layers/attention: xpu_backend.py, "
+                 "torch_native_backend.py, torch_flex_backend.py; sgl-project/sglang#35213",
+       .device = "xpu",
+       .check = encoder_of_transformers,
+       .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --attention-backend intel_xpu"}}}},
+      {.id = "MC015",
+       .severity = Severity::kWarning,
+       .certainty = Certainty::kLikely,
+       .field = Field::model_path,
+       .summary = "a class that is imported with packages for other GPUs",
+       .why = "Inkling's experts import helion up to 0.5.17, since 0.5.18 its attention nvidia-cutlass-dsl and quack; "
+              "MiniMax M2 and M3 import apache-tvm-ffi before 0.5.19. SGLang for Intel GPUs does not install them. The "
+              "class is passed over when the server starts: transformers' class stands in for it, or ValueError.",
+       .fix = "a release that imports the class without it, or another model: no option helps",
+       .source = "sglang/srt/models/inkling_common: moe.py, attn.py; sglang/kernels/ops/attention/flash_attn/cute; "
+                 "sglang/srt/models: minimax_m2.py, minimax_m3.py, registry.py; sgl-project/sglang#35290",
+       .device = "xpu",
+       .check = class_of_foreign_packages,
+       .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu"}}}},
+      {.id = "MC016",
+       .field = Field::expert_distribution_recorder_mode,
+       .summary = "a record of experts that the model's class does not count",
+       .why = "AssertionError in every rank before the weights are loaded: --enable-eplb, its recorder and its reports "
+              "need a class with get_model_config_for_expert_location.",
+       .remedies = {drop("--enable-eplb"), drop("--expert-distribution-recorder-mode")},
+       .source = "sglang/srt/eplb: expert_distribution.py, expert_location.py; sglang/srt/models",
+       .check = counts_no_experts,
+       .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --expert-distribution-recorder-mode stat"},
+                     {.model = "qwen3-8b", .args = "--device xpu --tp-size 4 --ep-size 4 --enable-eplb"}}},
+       .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --ep-size 4 --enable-eplb"},
+                     {.model = "qwen3-8b", .args = "--device xpu"}}}},
+      {.id = "MC035",
+       .field = Field::model_path,
+       .summary = "rotary parameters by kind of layer in MiMo-V2's class",
+       .why = "TypeError while the class is built: the embedding is looked up by what it is made of, and objects in "
+              "objects cannot be. The model's own configuration class, which --trust-remote-code runs, has them as the "
+              "class expects.",
+       .remedies = {give("--trust-remote-code")},
+       .source = "sglang/srt/models/mimo_v2.py, sglang/srt/layers/rotary_embedding/factory.py",
+       .check = rotary_by_kind,
+       .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu"}}}},
+      {.id = "MC036",
+       .field = Field::model_path,
+       .summary = "a configuration without what SGLang's class asks for",
+       .why = "AttributeError or TypeError while the class is built, or ValueError where the value is another. "
+              "transformers' classes of these releases fill in none: a checkpoint that was saved with them has no such "
+              "key.",
+       .remedies = {words(
+           "the key in the checkpoint's config.json: \"position_embedding_type\": \"absolute\" where the "
+           "model was trained so, \"classification_out_size\" as wide as its head, \"hidden_act\": "
+           "\"gelu_pytorch_tanh\" for Gemma 2, the others as the model's first "
+           "checkpoint has them (\"moe_layer_freq\": 1 for DeepSeek and GLM)")},
+       .source = "sglang/srt/models: bert.py, roberta.py, llama_classification.py, gemma2.py, cohere2_moe.py, "
+                 "deepseek_v2.py, glm4_moe_lite.py, exaone_moe.py, hunyuan_v3.py, minimax_m2.py, mamba2.py, "
+                 "gemma4_vision.py, gemma4_diffusion.py, minimax_vl_common.py, ernie45_vl.py, qwen2_vl.py",
+       .check = lacks_what_is_asked,
+       .quiet_on = {{{.model = "bge-reranker-v2-m3",
+                      .args = "--device xpu --attention-backend triton --is-embedding"}}}},
+      {.id = "MC037",
+       .field = Field::model_path,
+       .summary = "EXAONE 4 with a number for its pattern of windows",
+       .why = "TypeError while the class is built: SGLang takes the length of that word. Where config.json leaves it "
+              "out, or transformers saved it, its class has a number there.",
+       .remedies = {words("\"sliding_window_pattern\" of config.json as the model's first checkpoint has it, LLLG or "
+                          "null")},
+       .source = "sglang/srt/models/exaone4.py",
+       .check = counts_a_pattern,
+       .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu"}}}},
+      {.id = "MC040",
+       .field = Field::model_path,
+       .summary = "LongCat without a scale for its positions",
+       .why = "TypeError while the class is built: its configuration class in SGLang sets rope_scaling, which "
+              "transformers takes for all of the rotary parameters, and without one these are None.",
+       .remedies = {words("\"rope_scaling\" in config.json, of type default")},
+       .source = "sglang/srt/models/longcat_flash.py; sglang/srt/configs/longcat_flash.py",
+       .since = v0_5(19),
+       .check = unscaled_positions,
+       .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu"}}}},
+      {.id = "MD020",
+       .severity = Severity::kWarning,
+       .certainty = Certainty::kLikely,
+       .field = Field::model_path,
+       .summary = "a class of models that this release imports beside NVIDIA GPUs alone",
+       .why = "The index of sparse attention imports nvidia-cutlass-dsl, which SGLang for Intel GPUs does not install. "
+              "The class is passed over when the server starts: transformers' class stands in for it, or ValueError.",
+       .remedies = {in_release("0.5.15.post1")},
+       .source = "sglang/jit_kernel/dsa/__init__.py; srt/models/registry.py",
+       .device = "xpu",
+       .since = v0_5(15),
+       .until = v0_5(15, 1),
+       .check = class_not_imported,
+       .fires_on = {{{.model = "deepseek-v2-lite-chat", .args = "--device xpu --tp-size 2"},
+                     {.model = "deepseek-v2-lite-chat-fp8", .args = "--device xpu --tp-size 2"}}},
+       .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu"},
+                     {.model = "deepseek-v2-lite-chat", .args = "--device xpu --model-impl transformers"}}}},
+  });
+  return kRules;
+}
 
 }  // namespace preflight::rules

@@ -302,276 +302,279 @@ std::optional<Finding> experts_in_pages(const LaunchFacts& f) {
       Field::paged_experts_num_resident, to_give("--paged-experts-num-resident", {std::to_string(per_token)}));
 }
 
-const Rule kRules[] = {
-    {.id = "MO001",
-     .refs = {"MOE-1"},
-     .field = Field::moe_runner_backend,
-     .summary = "FP8 experts outside the triton runner",
-     .why =
-         "Kernel packages up to August 2026 assert at the first forward pass that there is no FP8. Newer ones have a "
-         "path for it; SGLang hands it no block shape, and whether its results are right was not seen. Before 0.5.19 "
-         "the package runs experts where SGLANG_USE_SGL_XPU asks for it. From 0.5.22 on a warning: SGLang's own XPU "
-         "tests launch this form.",
-     .remedies = {give("--moe-runner-backend", "triton"), unset("SGLANG_USE_SGL_XPU")},
-     .source = "sglang/srt/layers/quantization/fp8.py; sgl-kernel-xpu python/sgl_kernel/moe.py",
-     .device = "xpu",
-     .since = v0_5(13),
-     .check = fp8_experts,
-     .fires_on =
-         {{{.model = "qwen3-30b-a3b-fp8", .args = "--device xpu --tp-size 2", .env = "SGLANG_USE_SGL_XPU=1"},
-           {.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 2 --quantization fp8", .since = v0_5(19)}}},
-     .quiet_on = {{{.model = "qwen3-30b-a3b-fp8", .args = "--device xpu --tp-size 2 --moe-runner-backend triton"},
-                   {.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4"}}}},
-    {.id = "MO002",
-     .refs = {"MOE-2"},
-     .field = Field::moe_runner_backend,
-     .summary = "experts on a device the kernel package is not built for",
-     .why = "AssertionError at the first forward pass. Before 0.5.19 the kernel package runs experts where "
-            "SGLANG_USE_SGL_XPU asks for it.",
-     .remedies = {give("--moe-runner-backend", "triton"), unset("SGLANG_USE_SGL_XPU"), remedy::on_another_card()},
-     .source = "sgl-kernel-xpu python/sgl_kernel/moe.py",
-     .device = "xpu",
-     .check = device_without_kernel,
-     .fires_on = {{{.model = "qwen3-30b-a3b",
-                    .args = "--device xpu --tp-size 4",
-                    .device = "max1550",
-                    .env = "SGLANG_USE_SGL_XPU=1"}}},
-     .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4", .env = "SGLANG_USE_SGL_XPU=1"},
-                   {.model = "qwen3-30b-a3b",
-                    .args = "--device xpu --tp-size 4 --moe-runner-backend triton",
-                    .device = "max1550"}}}},
-    {.id = "MO003",
-     .refs = {"MOE-3"},
-     .certainty = Certainty::kLikely,
-     .field = Field::moe_runner_backend,
-     .summary = "experts with another activation than silu on the triton runner",
-     .why = "AssertionError at the first forward pass. Before 0.5.19 experts run there unless SGLANG_USE_SGL_XPU asks "
-            "for the kernel package.",
-     .remedies = {drop("--moe-runner-backend"), set("SGLANG_USE_SGL_XPU", "1")},
-     .source = "sglang/srt/layers/quantization/unquant.py: forward_xpu",
-     .device = "xpu",
-     .check = triton_activation,
-     .fires_on = {{{.model = "gemma-4-26b-a4b-it", .args = "--device xpu --tp-size 4 --moe-runner-backend triton"},
-                   {.model = "gemma-4-26b-a4b-it", .args = "--device xpu --tp-size 4", .until = v0_5(19)}}},
-     .quiet_on =
-         {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --moe-runner-backend triton"},
-           {.model = "gemma-4-26b-a4b-it", .args = "--device xpu --tp-size 4", .env = "SGLANG_USE_SGL_XPU=1"}}}},
-    {.id = "MO004",
-     .refs = {"MOE-4"},
-     .severity = Severity::kInfo,
-     .summary = "more experts than the routing kernel takes",
-     .why = "Routing falls back to plain torch operations: slower, without a message.",
-     .remedies = {words("nothing to do; expect lower throughput")},
-     .source = "sglang/srt/layers/moe/topk.py",
-     .since = v0_5(13),
-     .check = native_topk,
-     .fires_on = {{{.model = "qwen3-next-80b-a3b", .args = "--device xpu --tp-size 8 --disable-radix-cache"}}},
-     .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4"}}}},
-    {.id = "MO005",
-     .field = Field::moe_a2a_backend,
-     .summary = "experts sent by a package of other devices",
-     .why =
-         "DeepEP, Mooncake, NIXL, MORI, pplx and the others are packages for NVIDIA's, AMD's or Ascend's devices. Each "
-         "is imported when the first layer with experts is built: ImportError. Ascend's fused experts are asked for at "
-         "the first forward pass.",
-     .remedies = {drop("--moe-a2a-backend")},
-     .source = "sglang/srt/layers/moe/token_dispatcher/: deepep.py, deepep_v2.py, mooncake.py, nixl.py, moriep.py, "
-               "pplx.py, flashinfer.py; sglang/srt/hardware_backend/npu/moe/fuseep.py (0.5.14 to 0.5.23)",
-     .device = "xpu",
-     .since = v0_5(14),
-     .check = dispatcher_of_others,
-     .fires_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --moe-a2a-backend deepep"},
-                   {.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --moe-a2a-backend mooncake"}}},
-     .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4"},
-                   {.model = "qwen3-8b", .args = "--device xpu --tp-size 4 --moe-a2a-backend deepep"}}}},
-    {.id = "MO006",
-     .field = Field::moe_runner_backend,
-     .summary = "a runner for FP8 experts on NVIDIA's Hopper alone",
-     .why = "Experts that are not FP8 take another runner, and the layer refuses it where this one was asked for: "
-            "ValueError while the model is built. With FP8 ones the runner asks torch for a CUDA device: "
-            "AssertionError at the same place.",
-     .remedies = {drop("--moe-runner-backend")},
-     .source = "sglang/srt/layers/moe/moe_runner/runner.py (0.5.17 to 0.5.23): MoeRunner; "
-               "sglang/srt/layers/moe/fused_moe_triton/layer.py",
-     .since = v0_5(17),
-     .check = on_hpc_ops,
-     .fires_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --moe-runner-backend hpc_ops"},
-                   {.model = "qwen3-30b-a3b-fp8", .args = "--device xpu --tp-size 2 --moe-runner-backend hpc_ops"}}},
-     .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --moe-runner-backend triton"},
-                   {.model = "qwen3-8b", .args = "--device xpu --moe-runner-backend hpc_ops"}}}},
-    {.id = "MO007",
-     .field = Field::moe_runner_backend,
-     .summary = "unquantised experts prepared for another device's kernels",
-     .why = "The layer prepares the weights for the runner that is asked for, whatever the device; the kernels of an "
-            "Intel GPU run all the same, over weights that are not laid out for them. Before 0.5.19 some of these "
-            "runners are refused at the first forward pass.",
-     .remedies = {drop("--moe-runner-backend")},
-     .source = "sglang/srt/layers/quantization/unquant.py: UnquantizedFusedMoEMethod; "
-               "sglang/srt/layers/moe/fused_moe_triton/layer.py",
-     .device = "xpu",
-     .check = prepared_for_others,
-     .fires_on = {{{.model = "qwen3-30b-a3b",
-                    .args = "--device xpu --tp-size 4 --moe-runner-backend flashinfer_trtllm"},
-                   {.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --moe-runner-backend triton_kernel"}}},
-     .quiet_on = {{{.model = "qwen3-30b-a3b",
-                    .args = "--device xpu --tp-size 4 --moe-runner-backend deep_gemm",
-                    .env = "SGLANG_USE_SGL_XPU=1"},
-                   {.model = "qwen3-8b", .args = "--device xpu --moe-runner-backend triton_kernel"}}}},
-    {.id = "MO010",
-     .field = Field::moe_runner_backend,
-     .summary = "MXFP4 experts with a runner that an Intel GPU has not",
-     .why =
-         "NotImplementedError while the layers with experts are built, or RuntimeError or ModuleNotFoundError once the "
-         "weights are loaded.",
-     .remedies = {drop("--moe-runner-backend"), give("--moe-runner-backend", "triton")},
-     .source = "sglang/srt/layers/quantization/mxfp4.py: create_moe_runner, process_weights_after_loading",
-     .device = "xpu",
-     .since = v0_5(20),
-     .check = mxfp4_for_others,
-     .fires_on = {{{.model = "gpt-oss-20b", .args = "--device xpu --moe-runner-backend marlin"},
-                   {.model = "gpt-oss-20b", .args = "--device xpu --moe-runner-backend flashinfer_mxfp4"}}},
-     .quiet_on = {{{.model = "gpt-oss-20b", .args = "--device xpu --moe-runner-backend triton"},
-                   {.model = "gpt-oss-20b", .args = "--device xpu"}}}},
-    {.id = "MO021",
-     .field = Field::moe_runner_backend,
-     .summary = "experts in ModelOpt's FP8 on a runner of FlashInfer",
-     .why =
-         "The method hands the experts to FlashInfer on every device: RuntimeError or ModuleNotFoundError of the "
-         "package, once the weights are loaded or at the first forward pass. SGLang chooses such a runner itself for "
-         "Nemotron-H.",
-     .remedies = {give("--moe-runner-backend", "triton")},
-     .source = "sglang/srt/layers/quantization/modelopt_quant.py: ModelOptFp8MoEMethod (0.5.19 to 0.5.23); "
-               "sglang/srt/layers/moe/moe_runner/flashinfer_cutlass.py",
-     .device = "xpu",
-     .since = v0_5(19),
-     .check = modelopt_on_flashinfer},
-    {.id = "MO020",
-     .certainty = Certainty::kLikely,
-     .field = Field::ep_size,
-     .summary = "expert parallelism on a runner that leaves no expert out",
-     .why =
-         "A rank numbers its own experts and has -1 for those of other ranks, which Triton's runner drops. The "
-         "kernel package takes it for an index: it counts and writes outside its buffers and adds rows that no "
-         "expert made. Wrong text, or a fault of the GPU. Read in kernels of up to August 2026; from 0.5.20, which "
-         "asks for newer ones, a warning. Before 0.5.19 that package runs them where SGLANG_USE_SGL_XPU asks for it.",
-     .remedies = {give("--moe-runner-backend", "triton"), unset("SGLANG_USE_SGL_XPU"), drop("--ep-size")},
-     .source = "sglang/srt/layers/moe/token_dispatcher/standard.py; forward_xpu and apply in "
-               "sglang/srt/layers/quantization/unquant.py, fp8.py, mxfp4.py; sgl-kernel-xpu "
-               "src/sycl/MoEPrepareInputs.cpp",
-     .device = "xpu",
-     .doubtful = true,
-     .check = experts_of_other_ranks,
-     .fires_on =
-         {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --ep-size 4", .env = "SGLANG_USE_SGL_XPU=1"},
-           {.model = "gpt-oss-20b",
-            .args = "--device xpu --tp-size 2 --ep-size 2 --moe-runner-backend triton",
-            .since = v0_5(20)}}},
-     .quiet_on = {{{.model = "qwen3-30b-a3b",
-                    .args = "--device xpu --tp-size 4 --ep-size 4 --moe-runner-backend triton"},
-                   {.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4"}}}},
-    {.id = "MO022",
-     .certainty = Certainty::kLikely,
-     .field = Field::moe_runner_backend,
-     .summary = "unquantised experts of a form that the kernel package does not take",
-     .why = "RuntimeError at the first forward pass: the product of experts is made for bfloat16, and counts the "
-            "experts of a rank by the eight. Read in kernels of November 2025 to August 2026; from 0.5.20, which asks "
-            "for newer ones, a warning. Before 0.5.19 that package runs them where SGLANG_USE_SGL_XPU asks for it.",
-     .remedies = {give("--dtype", "bfloat16"), give("--moe-runner-backend", "triton"), unset("SGLANG_USE_SGL_XPU"),
-                  drop("--ep-size")},
-     .source = "sgl-kernel-xpu src/sycl/GroupGemmXe20.cpp: moe_grouped_mm_nt_xe20; "
-               "sglang/srt/layers/quantization/unquant.py: forward_xpu",
-     .device = "xpu",
-     .doubtful = true,
-     .decided_by = {"dtype"},
-     .check = form_of_experts,
-     .fires_on = {{{.model = "qwen3-30b-a3b",
-                    .args = "--device xpu --tp-size 4 --dtype float16",
-                    .env = "SGLANG_USE_SGL_XPU=1"}}},
-     .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4", .env = "SGLANG_USE_SGL_XPU=1"},
-                   {.model = "qwen3-30b-a3b",
-                    .args = "--device xpu --tp-size 4 --dtype float16 --moe-runner-backend triton"}}}},
-    {.id = "MO008",
-     .field = Field::enable_eplb,
-     .summary = "a rebalancing of experts that ends the ranks",
-     .why =
-         "AssertionError in every rank's constructor where the recorder keeps more iterations than pass between two "
-         "rebalancings. A threshold below 1, with a report of the balance, asks torch for a CUDA device at the first "
-         "rebalancing.",
-     .remedies = {raise("--eplb-rebalance-num-iterations"), drop("--eplb-min-rebalancing-utilization-threshold")},
-     .source = "sglang/srt/eplb/eplb_manager.py, sglang/srt/eplb/expert_distribution.py",
-     .need = RuleNeed::kNothing,
-     .check = rebalancing,
-     .fires_on = {{{.model = "qwen3-30b-a3b",
-                    .args = "--device xpu --tp-size 4 --ep-size 4 --enable-eplb --eplb-rebalance-num-iterations 100 "
-                            "--expert-distribution-recorder-buffer-size 101"}}},
-     .quiet_on = {{{.model = "qwen3-30b-a3b",
-                    .args = "--device xpu --tp-size 4 --ep-size 4 --enable-eplb --eplb-rebalance-num-iterations 100 "
-                            "--expert-distribution-recorder-buffer-size 100"},
-                   {.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --ep-size 4 --enable-eplb"}}}},
-    {.id = "MO009",
-     .field = Field::enable_paged_experts,
-     .summary = "experts in host memory in a launch that cannot have them",
-     .why = "RuntimeError while the layers with experts are built; where the kernel package runs them, at the first "
-            "forward pass.",
-     .remedies = {drop("--enable-paged-experts")},
-     .source = "sglang/srt/layers/moe/paged_experts: check_paged_experts_compat of method.py, executor.py, store.py; "
-               "sgl-kernel-xpu src/sycl/MoE_sum_reduce.cpp",
-     .since = v0_5(23),
-     .check = experts_in_pages,
-     .fires_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --enable-paged-experts", .since = v0_5(23)},
-                   {.model = "qwen3-30b-a3b",
-                    .args = "--device xpu --tp-size 4 --enable-paged-experts --paged-experts-num-resident 16",
-                    .since = v0_5(23)}}},
-     .quiet_on = {{{.model = "qwen3-30b-a3b",
-                    .args = "--device xpu --enable-paged-experts --paged-experts-num-resident 8 "
-                            "--moe-runner-backend triton",
-                    .since = v0_5(23)},
-                   {.model = "qwen3-8b", .args = "--device xpu --enable-paged-experts", .since = v0_5(23)}}}},
-    {.id = "MO012",
-     .field = Field::dwdp_size,
-     .summary = "experts' weights that ranks fetch from each other",
-     .why =
-         "ModuleNotFoundError of cuda once the weights are loaded, or AssertionError where cuda-python is installed: "
-         "the fetching is written for CUDA's driver and asks torch for a CUDA device. From 0.5.22 a warning: a "
-         "branch of SGLang launches this on Intel GPUs.",
-     .remedies = {drop("--dwdp-size")},
-     .source = "sglang/srt/layers/moe/dwdp: dwdp_manager.py, transport.py; maybe_init_dwdp in "
-               "sglang/srt/model_executor/model_runner.py (0.5.17 to 0.5.23)",
-     .device = "xpu",
-     .since = v0_5(17),
-     .need = RuleNeed::kNothing,
-     .doubtful = true,
-     .check = weights_between_ranks,
-     .fires_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --dwdp-size 4"}}},
-     .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --dwdp-size 1"}}}},
-    {.id = "MO011",
-     .field = Field::moe_runner_backend,
-     .summary = "MXFP4 experts of an FP8 checkpoint on the triton runner",
-     .why = "AssertionError at the first forward pass: the packed weights are half as wide as an FP8 expert's. The "
-            "kernel package takes them; before 0.5.19 it is asked with SGLANG_USE_SGL_XPU.",
-     .remedies = {drop("--moe-runner-backend"), set("SGLANG_USE_SGL_XPU", "1")},
-     .source =
-         "sglang/srt/layers/quantization/fp8.py: apply; sglang/srt/layers/moe/moe_runner/triton_utils/fused_moe.py",
-     .device = "xpu",
-     .since = v0_5(15),
-     .check = packed_experts_on_triton,
-     .fires_on =
-         {{{.model = "deepseek-v4-flash",
-            .args = "--device xpu --tp-size 16 --moe-runner-backend triton",
-            .device = "b60x16",
-            .env = "SGLANG_OPT_FP8_WO_A_GEMM=false",
-            .since = v0_5(20)},
-           {.model = "deepseek-v4-flash", .args = "--device xpu --tp-size 16", .device = "b60x16", .until = v0_5(19)}}},
-     .quiet_on =
-         {{{.model = "deepseek-v4-flash", .args = "--device xpu --tp-size 16", .device = "b60x16", .since = v0_5(19)},
-           {.model = "deepseek-v4-flash",
-            .args = "--device xpu --tp-size 16",
-            .device = "b60x16",
-            .env = "SGLANG_USE_SGL_XPU=1"}}}},
-};
-
 }  // namespace
 
-std::span<const Rule> moe_rules() { return kRules; }
+std::span<const Rule> moe_rules() {
+  static const auto kRules = std::to_array<Rule>({
+      {.id = "MO001",
+       .refs = {"MOE-1"},
+       .field = Field::moe_runner_backend,
+       .summary = "FP8 experts outside the triton runner",
+       .why =
+           "Kernel packages up to August 2026 assert at the first forward pass that there is no FP8. Newer ones have a "
+           "path for it; SGLang hands it no block shape, and whether its results are right was not seen. Before 0.5.19 "
+           "the package runs experts where SGLANG_USE_SGL_XPU asks for it. From 0.5.22 on a warning: SGLang's own XPU "
+           "tests launch this form.",
+       .remedies = {give("--moe-runner-backend", "triton"), unset("SGLANG_USE_SGL_XPU")},
+       .source = "sglang/srt/layers/quantization/fp8.py; sgl-kernel-xpu python/sgl_kernel/moe.py",
+       .device = "xpu",
+       .since = v0_5(13),
+       .check = fp8_experts,
+       .fires_on =
+           {{{.model = "qwen3-30b-a3b-fp8", .args = "--device xpu --tp-size 2", .env = "SGLANG_USE_SGL_XPU=1"},
+             {.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 2 --quantization fp8", .since = v0_5(19)}}},
+       .quiet_on = {{{.model = "qwen3-30b-a3b-fp8", .args = "--device xpu --tp-size 2 --moe-runner-backend triton"},
+                     {.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4"}}}},
+      {.id = "MO002",
+       .refs = {"MOE-2"},
+       .field = Field::moe_runner_backend,
+       .summary = "experts on a device the kernel package is not built for",
+       .why = "AssertionError at the first forward pass. Before 0.5.19 the kernel package runs experts where "
+              "SGLANG_USE_SGL_XPU asks for it.",
+       .remedies = {give("--moe-runner-backend", "triton"), unset("SGLANG_USE_SGL_XPU"), remedy::on_another_card()},
+       .source = "sgl-kernel-xpu python/sgl_kernel/moe.py",
+       .device = "xpu",
+       .check = device_without_kernel,
+       .fires_on = {{{.model = "qwen3-30b-a3b",
+                      .args = "--device xpu --tp-size 4",
+                      .device = "max1550",
+                      .env = "SGLANG_USE_SGL_XPU=1"}}},
+       .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4", .env = "SGLANG_USE_SGL_XPU=1"},
+                     {.model = "qwen3-30b-a3b",
+                      .args = "--device xpu --tp-size 4 --moe-runner-backend triton",
+                      .device = "max1550"}}}},
+      {.id = "MO003",
+       .refs = {"MOE-3"},
+       .certainty = Certainty::kLikely,
+       .field = Field::moe_runner_backend,
+       .summary = "experts with another activation than silu on the triton runner",
+       .why =
+           "AssertionError at the first forward pass. Before 0.5.19 experts run there unless SGLANG_USE_SGL_XPU asks "
+           "for the kernel package.",
+       .remedies = {drop("--moe-runner-backend"), set("SGLANG_USE_SGL_XPU", "1")},
+       .source = "sglang/srt/layers/quantization/unquant.py: forward_xpu",
+       .device = "xpu",
+       .check = triton_activation,
+       .fires_on = {{{.model = "gemma-4-26b-a4b-it", .args = "--device xpu --tp-size 4 --moe-runner-backend triton"},
+                     {.model = "gemma-4-26b-a4b-it", .args = "--device xpu --tp-size 4", .until = v0_5(19)}}},
+       .quiet_on =
+           {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --moe-runner-backend triton"},
+             {.model = "gemma-4-26b-a4b-it", .args = "--device xpu --tp-size 4", .env = "SGLANG_USE_SGL_XPU=1"}}}},
+      {.id = "MO004",
+       .refs = {"MOE-4"},
+       .severity = Severity::kInfo,
+       .summary = "more experts than the routing kernel takes",
+       .why = "Routing falls back to plain torch operations: slower, without a message.",
+       .remedies = {words("nothing to do; expect lower throughput")},
+       .source = "sglang/srt/layers/moe/topk.py",
+       .since = v0_5(13),
+       .check = native_topk,
+       .fires_on = {{{.model = "qwen3-next-80b-a3b", .args = "--device xpu --tp-size 8 --disable-radix-cache"}}},
+       .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4"}}}},
+      {.id = "MO005",
+       .field = Field::moe_a2a_backend,
+       .summary = "experts sent by a package of other devices",
+       .why = "DeepEP, Mooncake, NIXL, MORI, pplx and the others are packages for NVIDIA's, AMD's or Ascend's devices. "
+              "Each is imported when the first layer with experts is built: ImportError. Ascend's fused experts are "
+              "asked for at the first forward pass.",
+       .remedies = {drop("--moe-a2a-backend")},
+       .source = "sglang/srt/layers/moe/token_dispatcher/: deepep.py, deepep_v2.py, mooncake.py, nixl.py, moriep.py, "
+                 "pplx.py, flashinfer.py; sglang/srt/hardware_backend/npu/moe/fuseep.py (0.5.14 to 0.5.23)",
+       .device = "xpu",
+       .since = v0_5(14),
+       .check = dispatcher_of_others,
+       .fires_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --moe-a2a-backend deepep"},
+                     {.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --moe-a2a-backend mooncake"}}},
+       .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4"},
+                     {.model = "qwen3-8b", .args = "--device xpu --tp-size 4 --moe-a2a-backend deepep"}}}},
+      {.id = "MO006",
+       .field = Field::moe_runner_backend,
+       .summary = "a runner for FP8 experts on NVIDIA's Hopper alone",
+       .why = "Experts that are not FP8 take another runner, and the layer refuses it where this one was asked for: "
+              "ValueError while the model is built. With FP8 ones the runner asks torch for a CUDA device: "
+              "AssertionError at the same place.",
+       .remedies = {drop("--moe-runner-backend")},
+       .source = "sglang/srt/layers/moe/moe_runner/runner.py (0.5.17 to 0.5.23): MoeRunner; "
+                 "sglang/srt/layers/moe/fused_moe_triton/layer.py",
+       .since = v0_5(17),
+       .check = on_hpc_ops,
+       .fires_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --moe-runner-backend hpc_ops"},
+                     {.model = "qwen3-30b-a3b-fp8", .args = "--device xpu --tp-size 2 --moe-runner-backend hpc_ops"}}},
+       .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --moe-runner-backend triton"},
+                     {.model = "qwen3-8b", .args = "--device xpu --moe-runner-backend hpc_ops"}}}},
+      {.id = "MO007",
+       .field = Field::moe_runner_backend,
+       .summary = "unquantised experts prepared for another device's kernels",
+       .why = "The layer prepares the weights for the runner that is asked for, whatever the device; the kernels of an "
+              "Intel GPU run all the same, over weights that are not laid out for them. Before 0.5.19 some of these "
+              "runners are refused at the first forward pass.",
+       .remedies = {drop("--moe-runner-backend")},
+       .source = "sglang/srt/layers/quantization/unquant.py: UnquantizedFusedMoEMethod; "
+                 "sglang/srt/layers/moe/fused_moe_triton/layer.py",
+       .device = "xpu",
+       .check = prepared_for_others,
+       .fires_on =
+           {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --moe-runner-backend flashinfer_trtllm"},
+             {.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --moe-runner-backend triton_kernel"}}},
+       .quiet_on = {{{.model = "qwen3-30b-a3b",
+                      .args = "--device xpu --tp-size 4 --moe-runner-backend deep_gemm",
+                      .env = "SGLANG_USE_SGL_XPU=1"},
+                     {.model = "qwen3-8b", .args = "--device xpu --moe-runner-backend triton_kernel"}}}},
+      {.id = "MO010",
+       .field = Field::moe_runner_backend,
+       .summary = "MXFP4 experts with a runner that an Intel GPU has not",
+       .why = "NotImplementedError while the layers with experts are built, or RuntimeError or ModuleNotFoundError "
+              "once the weights are loaded.",
+       .remedies = {drop("--moe-runner-backend"), give("--moe-runner-backend", "triton")},
+       .source = "sglang/srt/layers/quantization/mxfp4.py: create_moe_runner, process_weights_after_loading",
+       .device = "xpu",
+       .since = v0_5(20),
+       .check = mxfp4_for_others,
+       .fires_on = {{{.model = "gpt-oss-20b", .args = "--device xpu --moe-runner-backend marlin"},
+                     {.model = "gpt-oss-20b", .args = "--device xpu --moe-runner-backend flashinfer_mxfp4"}}},
+       .quiet_on = {{{.model = "gpt-oss-20b", .args = "--device xpu --moe-runner-backend triton"},
+                     {.model = "gpt-oss-20b", .args = "--device xpu"}}}},
+      {.id = "MO021",
+       .field = Field::moe_runner_backend,
+       .summary = "experts in ModelOpt's FP8 on a runner of FlashInfer",
+       .why =
+           "The method hands the experts to FlashInfer on every device: RuntimeError or ModuleNotFoundError of the "
+           "package, once the weights are loaded or at the first forward pass. SGLang chooses such a runner itself for "
+           "Nemotron-H.",
+       .remedies = {give("--moe-runner-backend", "triton")},
+       .source = "sglang/srt/layers/quantization/modelopt_quant.py: ModelOptFp8MoEMethod (0.5.19 to 0.5.23); "
+                 "sglang/srt/layers/moe/moe_runner/flashinfer_cutlass.py",
+       .device = "xpu",
+       .since = v0_5(19),
+       .check = modelopt_on_flashinfer},
+      {.id = "MO020",
+       .certainty = Certainty::kLikely,
+       .field = Field::ep_size,
+       .summary = "expert parallelism on a runner that leaves no expert out",
+       .why =
+           "A rank numbers its own experts and has -1 for those of other ranks, which Triton's runner drops. The "
+           "kernel package takes it for an index: it counts and writes outside its buffers and adds rows that no "
+           "expert made. Wrong text, or a fault of the GPU. Read in kernels of up to August 2026; from 0.5.20, which "
+           "asks for newer ones, a warning. Before 0.5.19 that package runs them where SGLANG_USE_SGL_XPU asks for it.",
+       .remedies = {give("--moe-runner-backend", "triton"), unset("SGLANG_USE_SGL_XPU"), drop("--ep-size")},
+       .source = "sglang/srt/layers/moe/token_dispatcher/standard.py; forward_xpu and apply in "
+                 "sglang/srt/layers/quantization/unquant.py, fp8.py, mxfp4.py; sgl-kernel-xpu "
+                 "src/sycl/MoEPrepareInputs.cpp",
+       .device = "xpu",
+       .doubtful = true,
+       .check = experts_of_other_ranks,
+       .fires_on =
+           {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --ep-size 4", .env = "SGLANG_USE_SGL_XPU=1"},
+             {.model = "gpt-oss-20b",
+              .args = "--device xpu --tp-size 2 --ep-size 2 --moe-runner-backend triton",
+              .since = v0_5(20)}}},
+       .quiet_on = {{{.model = "qwen3-30b-a3b",
+                      .args = "--device xpu --tp-size 4 --ep-size 4 --moe-runner-backend triton"},
+                     {.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4"}}}},
+      {.id = "MO022",
+       .certainty = Certainty::kLikely,
+       .field = Field::moe_runner_backend,
+       .summary = "unquantised experts of a form that the kernel package does not take",
+       .why =
+           "RuntimeError at the first forward pass: the product of experts is made for bfloat16, and counts the "
+           "experts of a rank by the eight. Read in kernels of November 2025 to August 2026; from 0.5.20, which asks "
+           "for newer ones, a warning. Before 0.5.19 that package runs them where SGLANG_USE_SGL_XPU asks for it.",
+       .remedies = {give("--dtype", "bfloat16"), give("--moe-runner-backend", "triton"), unset("SGLANG_USE_SGL_XPU"),
+                    drop("--ep-size")},
+       .source = "sgl-kernel-xpu src/sycl/GroupGemmXe20.cpp: moe_grouped_mm_nt_xe20; "
+                 "sglang/srt/layers/quantization/unquant.py: forward_xpu",
+       .device = "xpu",
+       .doubtful = true,
+       .decided_by = {"dtype"},
+       .check = form_of_experts,
+       .fires_on = {{{.model = "qwen3-30b-a3b",
+                      .args = "--device xpu --tp-size 4 --dtype float16",
+                      .env = "SGLANG_USE_SGL_XPU=1"}}},
+       .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4", .env = "SGLANG_USE_SGL_XPU=1"},
+                     {.model = "qwen3-30b-a3b",
+                      .args = "--device xpu --tp-size 4 --dtype float16 --moe-runner-backend triton"}}}},
+      {.id = "MO008",
+       .field = Field::enable_eplb,
+       .summary = "a rebalancing of experts that ends the ranks",
+       .why =
+           "AssertionError in every rank's constructor where the recorder keeps more iterations than pass between two "
+           "rebalancings. A threshold below 1, with a report of the balance, asks torch for a CUDA device at the first "
+           "rebalancing.",
+       .remedies = {raise("--eplb-rebalance-num-iterations"), drop("--eplb-min-rebalancing-utilization-threshold")},
+       .source = "sglang/srt/eplb/eplb_manager.py, sglang/srt/eplb/expert_distribution.py",
+       .need = RuleNeed::kNothing,
+       .check = rebalancing,
+       .fires_on = {{{.model = "qwen3-30b-a3b",
+                      .args = "--device xpu --tp-size 4 --ep-size 4 --enable-eplb --eplb-rebalance-num-iterations 100 "
+                              "--expert-distribution-recorder-buffer-size 101"}}},
+       .quiet_on = {{{.model = "qwen3-30b-a3b",
+                      .args = "--device xpu --tp-size 4 --ep-size 4 --enable-eplb --eplb-rebalance-num-iterations 100 "
+                              "--expert-distribution-recorder-buffer-size 100"},
+                     {.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --ep-size 4 --enable-eplb"}}}},
+      {.id = "MO009",
+       .field = Field::enable_paged_experts,
+       .summary = "experts in host memory in a launch that cannot have them",
+       .why = "RuntimeError while the layers with experts are built; where the kernel package runs them, at the first "
+              "forward pass.",
+       .remedies = {drop("--enable-paged-experts")},
+       .source = "sglang/srt/layers/moe/paged_experts: check_paged_experts_compat of method.py, executor.py, store.py; "
+                 "sgl-kernel-xpu src/sycl/MoE_sum_reduce.cpp",
+       .since = v0_5(23),
+       .check = experts_in_pages,
+       .fires_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --enable-paged-experts", .since = v0_5(23)},
+                     {.model = "qwen3-30b-a3b",
+                      .args = "--device xpu --tp-size 4 --enable-paged-experts --paged-experts-num-resident 16",
+                      .since = v0_5(23)}}},
+       .quiet_on = {{{.model = "qwen3-30b-a3b",
+                      .args = "--device xpu --enable-paged-experts --paged-experts-num-resident 8 "
+                              "--moe-runner-backend triton",
+                      .since = v0_5(23)},
+                     {.model = "qwen3-8b", .args = "--device xpu --enable-paged-experts", .since = v0_5(23)}}}},
+      {.id = "MO012",
+       .field = Field::dwdp_size,
+       .summary = "experts' weights that ranks fetch from each other",
+       .why =
+           "ModuleNotFoundError of cuda once the weights are loaded, or AssertionError where cuda-python is installed: "
+           "the fetching is written for CUDA's driver and asks torch for a CUDA device. From 0.5.22 a warning: a "
+           "branch of SGLang launches this on Intel GPUs.",
+       .remedies = {drop("--dwdp-size")},
+       .source = "sglang/srt/layers/moe/dwdp: dwdp_manager.py, transport.py; maybe_init_dwdp in "
+                 "sglang/srt/model_executor/model_runner.py (0.5.17 to 0.5.23)",
+       .device = "xpu",
+       .since = v0_5(17),
+       .need = RuleNeed::kNothing,
+       .doubtful = true,
+       .check = weights_between_ranks,
+       .fires_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --dwdp-size 4"}}},
+       .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --dwdp-size 1"}}}},
+      {.id = "MO011",
+       .field = Field::moe_runner_backend,
+       .summary = "MXFP4 experts of an FP8 checkpoint on the triton runner",
+       .why = "AssertionError at the first forward pass: the packed weights are half as wide as an FP8 expert's. The "
+              "kernel package takes them; before 0.5.19 it is asked with SGLANG_USE_SGL_XPU.",
+       .remedies = {drop("--moe-runner-backend"), set("SGLANG_USE_SGL_XPU", "1")},
+       .source =
+           "sglang/srt/layers/quantization/fp8.py: apply; sglang/srt/layers/moe/moe_runner/triton_utils/fused_moe.py",
+       .device = "xpu",
+       .since = v0_5(15),
+       .check = packed_experts_on_triton,
+       .fires_on = {{{.model = "deepseek-v4-flash",
+                      .args = "--device xpu --tp-size 16 --moe-runner-backend triton",
+                      .device = "b60x16",
+                      .env = "SGLANG_OPT_FP8_WO_A_GEMM=false",
+                      .since = v0_5(20)},
+                     {.model = "deepseek-v4-flash",
+                      .args = "--device xpu --tp-size 16",
+                      .device = "b60x16",
+                      .until = v0_5(19)}}},
+       .quiet_on =
+           {{{.model = "deepseek-v4-flash", .args = "--device xpu --tp-size 16", .device = "b60x16", .since = v0_5(19)},
+             {.model = "deepseek-v4-flash",
+              .args = "--device xpu --tp-size 16",
+              .device = "b60x16",
+              .env = "SGLANG_USE_SGL_XPU=1"}}}},
+  });
+  return kRules;
+}
 
 }  // namespace preflight::rules

@@ -284,118 +284,128 @@ std::optional<Finding> beside_the_text_part(const LaunchFacts& f) {
                                     f.model().text("rope_parameters"))}};
 }
 
-const Rule kRules[] = {
-    {.id = "RO001",
-     .field = Field::json_model_override_args,
-     .summary = "an override of rope_scaling that changes the base of the positions",
-     .why = "rope_scaling and rope_theta are one dict since transformers 5, and an override of the one takes the place "
-            "of both: before 0.5.23 always, since then where it is null or stands in a nested part. SGLang's class "
-            "takes its own default for the base, with no log line: fluent text that is wrong.",
-     .remedies = {words("the model's \"rope_theta\" in what the override gives")},
-     .source = "sglang/srt/utils/hf_transformers: config.py, common.py (get_rope_config); srt/models: llama.py, "
-               "qwen2.py, qwen3.py, qwen3_moe.py; sgl-project/sglang#41227",
-     .check = another_base,
-     .fires_on = {{{.model = "llama-3.1-8b-instruct",
-                    .args = "--device xpu --json-model-override-args {\"rope_scaling\":null}"}}},
-     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --json-model-override-args {\"rope_scaling\":null}"}}}},
-    {.id = "RO002",
-     .field = Field::json_model_override_args,
-     .summary = "an override of rope_scaling that takes rope_theta from a class which asks for it",
-     .why = "rope_scaling and rope_theta are one dict since transformers 5, and an override of the one takes the place "
-            "of both: before 0.5.23 always, since then where it is null. The worker ends while the class is built.",
-     .remedies = {words("the model's \"rope_theta\" in what the override gives")},
-     .source = "sglang/srt/utils/hf_transformers/config.py; srt/models: gpt_oss.py, mixtral.py, deepseek_v2.py, "
-               "gemma2.py, phi.py; sgl-project/sglang#41227",
-     .check = no_base,
-     .fires_on = {{{.model = "gemma-2-9b-it",
-                    .args = "--device xpu --json-model-override-args {\"rope_scaling\":null}"}}},
-     .quiet_on = {{{.model = "gemma-2-9b-it",
-                    .args = "--device xpu --json-model-override-args {\"rope_theta\":10000}"}}}},
-    {.id = "RO003",
-     .field = Field::json_model_override_args,
-     .summary = "an override that names the scaling of positions by its older name",
-     .why = "0.5.23 merges the override with the model's rope_parameters, where rope_type stands already, and the "
-            "layers look at \"type\" only where it does not: the scaling that is asked for is not applied, with no log "
-            "line, and text beyond the length that the model was trained for is wrong.",
-     .remedies = {words("\"rope_type\" in place of \"type\"")},
-     .source = "sglang/srt/utils/hf_transformers/config.py; srt/layers/rotary_embedding/factory.py",
-     .since = v0_5(23),
-     .check = older_name_of_the_type,
-     .fires_on = {{{.model = "qwen3-8b",
-                    .args = "--device xpu --json-model-override-args "
-                            "{\"rope_scaling\":{\"type\":\"yarn\",\"factor\":4.0,"
-                            "\"original_max_position_embeddings\":32768}}"}}},
-     .quiet_on = {{{.model = "qwen3-8b",
-                    .args = "--device xpu --json-model-override-args "
-                            "{\"rope_scaling\":{\"rope_type\":\"yarn\",\"factor\":4.0,"
-                            "\"original_max_position_embeddings\":32768}}"}}}},
-    {.id = "RO004",
-     .severity = Severity::kWarning,
-     .field = Field::json_model_override_args,
-     .summary = "an override of rope_theta that nothing reads",
-     .why = "transformers 5 moves rope_theta of config.json into rope_parameters, and there SGLang's classes look for "
-            "it first. An override comes later and makes an attribute beside it.",
-     .remedies = {words("\"rope_theta\" in an override of \"rope_parameters\"")},
-     .source = "sglang/srt/utils/hf_transformers: config.py, common.py (get_rope_config); srt/models",
-     .check = base_beside_the_dict,
-     .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --json-model-override-args {\"rope_theta\":5000000}"}}},
-     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --json-model-override-args {\"rope_theta\":1000000}"}}}},
-    {.id = "RO005",
-     .field = Field::model_path,
-     .summary = "a kind of scaled positions that SGLang's layers do not know",
-     .why =
-         "ValueError, of longrope without its factors KeyError, while the class is built: transformers only warns of "
-         "it when it reads the configuration.",
-     .remedies = {words("a rope_type of default, linear, dynamic, llama3, yarn or longrope, as the model was trained")},
-     .source = "sglang/srt/layers/rotary_embedding/factory.py",
-     .check = unknown_type,
-     .fires_on = {{{.model = "qwen3-8b",
-                    .args = "--device xpu --json-model-override-args "
-                            "{\"rope_scaling\":{\"rope_type\":\"su\",\"rope_theta\":1000000,\"factor\":4.0}}"}}},
-     .quiet_on = {{{.model = "qwen3-8b",
-                    .args = "--device xpu --json-model-override-args "
-                            "{\"rope_scaling\":{\"rope_type\":\"linear\",\"rope_theta\":1000000,\"factor\":4.0}}"}}}},
-    {.id = "RO006",
-     .severity = Severity::kWarning,  // text of the length that it was trained for is right
-     .field = Field::model_path,
-     .summary = "scaled positions whose class knows of no scaling",
-     .why = "The class asks for its positions by their base alone, with no log line: text beyond the length that the "
-            "model was trained for is wrong, and any text of a model that was trained with the scaling.",
-     .remedies = {words("SGLang's backend for transformers' classes, which scale them")},
-     .source = "sglang/srt/models: mixtral.py, gemma.py, gemma2.py, olmo.py, phi.py, stablelm.py, starcoder2.py, "
-               "granitemoe.py, baichuan.py, chatglm.py, dbrx.py, gpt_j.py, persimmon.py",
-     .check = scaling_not_taken,
-     .fires_on = {{{.model = "gemma-2-9b-it",
-                    .args = "--device xpu --tp-size 2 --json-model-override-args "
-                            "{\"rope_scaling\":{\"rope_type\":\"linear\",\"rope_theta\":10000,\"factor\":4.0}}"}}},
-     .quiet_on = {{{.model = "gemma-2-9b-it",
-                    .args = "--device xpu --tp-size 2 --json-model-override-args "
-                            "{\"rope_scaling\":{\"rope_type\":\"default\",\"rope_theta\":10000}}"},
-                   {.model = "qwen3-8b",
-                    .args = "--device xpu --json-model-override-args "
-                            "{\"rope_scaling\":{\"rope_type\":\"linear\",\"rope_theta\":1000000,\"factor\":4.0}}"}}}},
-    {.id = "RO007",
-     .severity = Severity::kWarning,
-     .field = Field::json_model_override_args,
-     .summary = "an override of the positions beside the language part that has them",
-     .why = "The override is set on the whole configuration; the class builds its language part of text_config, which "
-            "keeps the model's own positions, with no log line: what was asked for is not applied.",
-     .remedies = {words("the override within \"text_config\", together with what is to stay there")},
-     .source = "sglang/srt/utils/hf_transformers/config.py; srt/models: gemma3_mm.py, gemma4_mm.py, mllama4.py, "
-               "kimi_vl.py, qwen3_vl.py, qwen3_5.py",
-     .check = beside_the_text_part,
-     .fires_on = {{{.model = "gemma-3-27b-it",
-                    .args = "--device xpu --tp-size 4 --json-model-override-args "
-                            "{\"rope_scaling\":{\"rope_type\":\"linear\",\"rope_theta\":1000000,\"factor\":4.0}}"}}},
-     .quiet_on = {{{.model = "qwen3-vl-8b-instruct",
-                    .args = "--device xpu --json-model-override-args "
-                            "{\"rope_scaling\":{\"rope_type\":\"yarn\",\"rope_theta\":5000000,\"factor\":2.0,"
-                            "\"original_max_position_embeddings\":262144}}"},
-                   {.model = "gemma-3-27b-it", .args = "--device xpu --tp-size 4"}}}},
-};
-
 }  // namespace
 
-std::span<const Rule> rotary_rules() { return kRules; }
+std::span<const Rule> rotary_rules() {
+  static const auto kRules = std::to_array<Rule>({
+      {.id = "RO001",
+       .field = Field::json_model_override_args,
+       .summary = "an override of rope_scaling that changes the base of the positions",
+       .why =
+           "rope_scaling and rope_theta are one dict since transformers 5, and an override of the one takes the place "
+           "of both: before 0.5.23 always, since then where it is null or stands in a nested part. SGLang's class "
+           "takes its own default for the base, with no log line: fluent text that is wrong.",
+       .remedies = {words("the model's \"rope_theta\" in what the override gives")},
+       .source = "sglang/srt/utils/hf_transformers: config.py, common.py (get_rope_config); srt/models: llama.py, "
+                 "qwen2.py, qwen3.py, qwen3_moe.py; sgl-project/sglang#41227",
+       .check = another_base,
+       .fires_on = {{{.model = "llama-3.1-8b-instruct",
+                      .args = "--device xpu --json-model-override-args {\"rope_scaling\":null}"}}},
+       .quiet_on = {{{.model = "qwen3-8b",
+                      .args = "--device xpu --json-model-override-args {\"rope_scaling\":null}"}}}},
+      {.id = "RO002",
+       .field = Field::json_model_override_args,
+       .summary = "an override of rope_scaling that takes rope_theta from a class which asks for it",
+       .why =
+           "rope_scaling and rope_theta are one dict since transformers 5, and an override of the one takes the place "
+           "of both: before 0.5.23 always, since then where it is null. The worker ends while the class is built.",
+       .remedies = {words("the model's \"rope_theta\" in what the override gives")},
+       .source = "sglang/srt/utils/hf_transformers/config.py; srt/models: gpt_oss.py, mixtral.py, deepseek_v2.py, "
+                 "gemma2.py, phi.py; sgl-project/sglang#41227",
+       .check = no_base,
+       .fires_on = {{{.model = "gemma-2-9b-it",
+                      .args = "--device xpu --json-model-override-args {\"rope_scaling\":null}"}}},
+       .quiet_on = {{{.model = "gemma-2-9b-it",
+                      .args = "--device xpu --json-model-override-args {\"rope_theta\":10000}"}}}},
+      {.id = "RO003",
+       .field = Field::json_model_override_args,
+       .summary = "an override that names the scaling of positions by its older name",
+       .why =
+           "0.5.23 merges the override with the model's rope_parameters, where rope_type stands already, and the "
+           "layers look at \"type\" only where it does not: the scaling that is asked for is not applied, with no log "
+           "line, and text beyond the length that the model was trained for is wrong.",
+       .remedies = {words("\"rope_type\" in place of \"type\"")},
+       .source = "sglang/srt/utils/hf_transformers/config.py; srt/layers/rotary_embedding/factory.py",
+       .since = v0_5(23),
+       .check = older_name_of_the_type,
+       .fires_on = {{{.model = "qwen3-8b",
+                      .args = "--device xpu --json-model-override-args "
+                              "{\"rope_scaling\":{\"type\":\"yarn\",\"factor\":4.0,"
+                              "\"original_max_position_embeddings\":32768}}"}}},
+       .quiet_on = {{{.model = "qwen3-8b",
+                      .args = "--device xpu --json-model-override-args "
+                              "{\"rope_scaling\":{\"rope_type\":\"yarn\",\"factor\":4.0,"
+                              "\"original_max_position_embeddings\":32768}}"}}}},
+      {.id = "RO004",
+       .severity = Severity::kWarning,
+       .field = Field::json_model_override_args,
+       .summary = "an override of rope_theta that nothing reads",
+       .why =
+           "transformers 5 moves rope_theta of config.json into rope_parameters, and there SGLang's classes look for "
+           "it first. An override comes later and makes an attribute beside it.",
+       .remedies = {words("\"rope_theta\" in an override of \"rope_parameters\"")},
+       .source = "sglang/srt/utils/hf_transformers: config.py, common.py (get_rope_config); srt/models",
+       .check = base_beside_the_dict,
+       .fires_on = {{{.model = "qwen3-8b",
+                      .args = "--device xpu --json-model-override-args {\"rope_theta\":5000000}"}}},
+       .quiet_on = {{{.model = "qwen3-8b",
+                      .args = "--device xpu --json-model-override-args {\"rope_theta\":1000000}"}}}},
+      {.id = "RO005",
+       .field = Field::model_path,
+       .summary = "a kind of scaled positions that SGLang's layers do not know",
+       .why =
+           "ValueError, of longrope without its factors KeyError, while the class is built: transformers only warns of "
+           "it when it reads the configuration.",
+       .remedies = {words(
+           "a rope_type of default, linear, dynamic, llama3, yarn or longrope, as the model was trained")},
+       .source = "sglang/srt/layers/rotary_embedding/factory.py",
+       .check = unknown_type,
+       .fires_on = {{{.model = "qwen3-8b",
+                      .args = "--device xpu --json-model-override-args "
+                              "{\"rope_scaling\":{\"rope_type\":\"su\",\"rope_theta\":1000000,\"factor\":4.0}}"}}},
+       .quiet_on = {{{.model = "qwen3-8b",
+                      .args = "--device xpu --json-model-override-args "
+                              "{\"rope_scaling\":{\"rope_type\":\"linear\",\"rope_theta\":1000000,\"factor\":4.0}}"}}}},
+      {.id = "RO006",
+       .severity = Severity::kWarning,  // text of the length that it was trained for is right
+       .field = Field::model_path,
+       .summary = "scaled positions whose class knows of no scaling",
+       .why = "The class asks for its positions by their base alone, with no log line: text beyond the length that the "
+              "model was trained for is wrong, and any text of a model that was trained with the scaling.",
+       .remedies = {words("SGLang's backend for transformers' classes, which scale them")},
+       .source = "sglang/srt/models: mixtral.py, gemma.py, gemma2.py, olmo.py, phi.py, stablelm.py, starcoder2.py, "
+                 "granitemoe.py, baichuan.py, chatglm.py, dbrx.py, gpt_j.py, persimmon.py",
+       .check = scaling_not_taken,
+       .fires_on = {{{.model = "gemma-2-9b-it",
+                      .args = "--device xpu --tp-size 2 --json-model-override-args "
+                              "{\"rope_scaling\":{\"rope_type\":\"linear\",\"rope_theta\":10000,\"factor\":4.0}}"}}},
+       .quiet_on = {{{.model = "gemma-2-9b-it",
+                      .args = "--device xpu --tp-size 2 --json-model-override-args "
+                              "{\"rope_scaling\":{\"rope_type\":\"default\",\"rope_theta\":10000}}"},
+                     {.model = "qwen3-8b",
+                      .args = "--device xpu --json-model-override-args "
+                              "{\"rope_scaling\":{\"rope_type\":\"linear\",\"rope_theta\":1000000,\"factor\":4.0}}"}}}},
+      {.id = "RO007",
+       .severity = Severity::kWarning,
+       .field = Field::json_model_override_args,
+       .summary = "an override of the positions beside the language part that has them",
+       .why =
+           "The override is set on the whole configuration; the class builds its language part of text_config, which "
+           "keeps the model's own positions, with no log line: what was asked for is not applied.",
+       .remedies = {words("the override within \"text_config\", together with what is to stay there")},
+       .source = "sglang/srt/utils/hf_transformers/config.py; srt/models: gemma3_mm.py, gemma4_mm.py, mllama4.py, "
+                 "kimi_vl.py, qwen3_vl.py, qwen3_5.py",
+       .check = beside_the_text_part,
+       .fires_on = {{{.model = "gemma-3-27b-it",
+                      .args = "--device xpu --tp-size 4 --json-model-override-args "
+                              "{\"rope_scaling\":{\"rope_type\":\"linear\",\"rope_theta\":1000000,\"factor\":4.0}}"}}},
+       .quiet_on = {{{.model = "qwen3-vl-8b-instruct",
+                      .args = "--device xpu --json-model-override-args "
+                              "{\"rope_scaling\":{\"rope_type\":\"yarn\",\"rope_theta\":5000000,\"factor\":2.0,"
+                              "\"original_max_position_embeddings\":262144}}"},
+                     {.model = "gemma-3-27b-it", .args = "--device xpu --tp-size 4"}}}},
+  });
+  return kRules;
+}
 
 }  // namespace preflight::rules

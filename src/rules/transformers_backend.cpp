@@ -288,111 +288,113 @@ std::optional<Finding> model_without_words(const LaunchFacts& f) {
   return by_other_class(f, fmt::format("transformers' model of type {} has no table of words", type));
 }
 
-const Rule kRules[] = {
-    {.id = "MC038",
-     .field = Field::model_path,
-     .summary = "a class of transformers whose layers are cut in a way that SGLang does not know",
-     .why =
-         "ValueError in _normalize_tp_style while the model is built, with one card as with several: SGLang reads the "
-         "plan of transformers' configuration before it asks how many ranks there are.",
-     .fix = "a model that SGLang has a class for, and its class",
-     .source = "sglang/srt/models/transformers.py: _normalize_tp_style; transformers: base_model_tp_plan",
-     .check = styles_of_others,
-     .fires_on = {{{.model = "phi-4", .args = "--device xpu --model-impl transformers"},
-                   {.model = "glm-4.1v-9b-thinking", .args = "--device xpu --model-impl transformers"}}},
-     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --model-impl transformers"},
-                   {.model = "phi-4", .args = "--device xpu"}}}},
-    {.id = "MC039",
-     .field = Field::model_impl,
-     .summary = "a class of transformers that keeps its own attention",
-     .why = "ValueError while the model is built: _supports_attention_backend of transformers' class is False, and "
-            "SGLang's cache is behind its own attention alone.",
-     .fix = "a model that SGLang has a class for, and its class",
-     .source = "sglang/srt/models/transformers.py; transformers: _supports_attention_backend",
-     .check = attention_of_its_own,
-     .fires_on = {{{.model = "qwen3.5-9b", .args = "--device xpu --disable-radix-cache --model-impl transformers"},
-                   {.model = "mamba-130m-hf",
-                    .args = "--device xpu --disable-radix-cache --model-impl transformers",
-                    .since = v0_5(20)}}},
-     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --model-impl transformers"},
-                   {.model = "qwen3.5-9b", .args = "--device xpu --disable-radix-cache"}}}},
-    {.id = "MC041",
-     .field = Field::model_path,
-     .summary = "LLaVA with a tower that transformers' class serves",
-     .why =
-         "AttributeError (num_embeddings) while the tower is built: SGLang's backend for transformers' classes takes "
-         "it for a language model and counts its words.",
-     .fix = "a model with a tower of Pixtral, or another model that sees",
-     .source = "sglang/srt/models: llava.py, transformers.py",
-     .since = v0_5(23),
-     .check = tower_without_words,
-     .quiet_on = {{{.model = "qwen3-vl-8b-instruct", .args = "--device xpu"}}}},
-    {.id = "MC042",
-     .field = Field::model_path,
-     .summary = "a configuration that transformers has no model for",
-     .why = "ValueError in AutoModel.from_config while the model is built: models are looked up by the class of the "
-            "configuration, and SGLang reads this type with a class of its own, or transformers has models for its "
-            "parts alone.",
-     .fix = "a model that SGLang has a class for, and its class",
-     .source = "sglang/srt/models/transformers.py; sglang/srt/utils/hf_transformers/common.py; transformers: "
-               "auto_factory.py",
-     .check = no_model_for_configuration,
-     .fires_on = {{{.model = "deepseek-v3.2",
-                    .args = "--device xpu --tp-size 8 --model-impl transformers",
-                    .since = v0_5(12)}}},
-     .quiet_on = {{{.model = "deepseek-v3.2", .args = "--device xpu --tp-size 8"},
-                   {.model = "qwen3-8b", .args = "--device xpu --model-impl transformers"}}}},
-    {.id = "MC043",
-     .field = Field::model_path,
-     .summary = "transformers' model with a class of SGLang's in place of transformers' own",
-     .why =
-         "AttributeError, KeyError or TypeError while the model is built: SGLang has classes of its own by the names "
-         "of transformers' (configurations), or in their place (the text of Gemma 3n), and they are made for its "
-         "models.",
-     .fix = "a model that SGLang has a class for, and its class",
-     .source = "sglang/srt/configs; sglang/srt/models/gemma3n_causal.py: AutoModel.register; transformers: "
-               "modeling_granitemoehybrid.py, modeling_olmo3.py and the like",
-     .check = class_of_a_namesake,
-     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --model-impl transformers"}}}},
-    {.id = "MC044",
-     .field = Field::model_path,
-     .summary = "experts behind transformers' class whose numbers go by other names",
-     .why = "AssertionError while the model is built, with a list TypeError: num_local_experts, num_experts or "
-            "n_routed_experts, num_experts_per_tok or top_k, and moe_intermediate_size or intermediate_size are all "
-            "that SGLang looks for, and it has experts of one kind.",
-     .fix = "a model that SGLang has a class for, and its class",
-     .source = "sglang/srt/models/transformers.py: MoEMixin; sglang/srt/model_loader/utils.py: _is_moe_model",
-     .check = experts_without_a_number,
-     .fires_on = {{{.model = "gemma-4-26b-a4b-it", .args = "--device xpu --model-impl transformers"}}},
-     .quiet_on = {{{.model = "gemma-4-26b-a4b-it", .args = "--device xpu"},
-                   {.model = "qwen3-30b-a3b", .args = "--device xpu --model-impl transformers"}}}},
-    {.id = "MC045",
-     .field = Field::model_path,
-     .summary = "a quantised checkpoint whose layers find no method behind transformers' class",
-     .why = "ValueError (no matching target) or AssertionError while the model is built. The names in the checkpoint's "
-            "description are changed to those of the model that is built, and kinds of layers and patterns with them.",
-     .fix = "a checkpoint stored otherwise, or a model that SGLang has a class for, and its class",
-     .source = "sglang/srt/models/transformers.py: hf_to_sglang_mapper; sglang/srt/layers/quantization: "
-               "compressed_tensors/utils.py, mxfp4.py",
-     .of_checkpoint = true,
-     .check = layers_without_method,
-     .fires_on = {{{.model = "llama-3.1-8b-instruct-fp8-dynamic", .args = "--device xpu --model-impl transformers"},
-                   {.model = "gpt-oss-20b", .args = "--device xpu --model-impl transformers", .since = v0_5(20)}}},
-     .quiet_on = {{{.model = "llama-3.1-8b-instruct-fp8-dynamic", .args = "--device xpu"},
-                   {.model = "qwen3-8b-fp8", .args = "--device xpu --model-impl transformers"}}}},
-    {.id = "MC046",
-     .field = Field::model_path,
-     .summary = "a class of transformers that looks up no words",
-     .why = "AttributeError (num_embeddings) or NotImplementedError (get_input_embeddings) while the model is built: "
-            "SGLang counts the words of whatever transformers' class serves, and this one embeds pictures, sounds or "
-            "several codebooks at once.",
-     .fix = "a model that SGLang has a class for",
-     .source = "sglang/srt/models/transformers.py; transformers: get_input_embeddings",
-     .check = model_without_words,
-     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --model-impl transformers"}}}}};
-
 }  // namespace
 
-std::span<const Rule> stand_in_rules() { return kRules; }
+std::span<const Rule> stand_in_rules() {
+  static const auto kRules = std::to_array<Rule>({
+      {.id = "MC038",
+       .field = Field::model_path,
+       .summary = "a class of transformers whose layers are cut in a way that SGLang does not know",
+       .why = "ValueError in _normalize_tp_style while the model is built, with one card as with several: SGLang reads "
+              "the plan of transformers' configuration before it asks how many ranks there are.",
+       .fix = "a model that SGLang has a class for, and its class",
+       .source = "sglang/srt/models/transformers.py: _normalize_tp_style; transformers: base_model_tp_plan",
+       .check = styles_of_others,
+       .fires_on = {{{.model = "phi-4", .args = "--device xpu --model-impl transformers"},
+                     {.model = "glm-4.1v-9b-thinking", .args = "--device xpu --model-impl transformers"}}},
+       .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --model-impl transformers"},
+                     {.model = "phi-4", .args = "--device xpu"}}}},
+      {.id = "MC039",
+       .field = Field::model_impl,
+       .summary = "a class of transformers that keeps its own attention",
+       .why = "ValueError while the model is built: _supports_attention_backend of transformers' class is False, and "
+              "SGLang's cache is behind its own attention alone.",
+       .fix = "a model that SGLang has a class for, and its class",
+       .source = "sglang/srt/models/transformers.py; transformers: _supports_attention_backend",
+       .check = attention_of_its_own,
+       .fires_on = {{{.model = "qwen3.5-9b", .args = "--device xpu --disable-radix-cache --model-impl transformers"},
+                     {.model = "mamba-130m-hf",
+                      .args = "--device xpu --disable-radix-cache --model-impl transformers",
+                      .since = v0_5(20)}}},
+       .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --model-impl transformers"},
+                     {.model = "qwen3.5-9b", .args = "--device xpu --disable-radix-cache"}}}},
+      {.id = "MC041",
+       .field = Field::model_path,
+       .summary = "LLaVA with a tower that transformers' class serves",
+       .why =
+           "AttributeError (num_embeddings) while the tower is built: SGLang's backend for transformers' classes takes "
+           "it for a language model and counts its words.",
+       .fix = "a model with a tower of Pixtral, or another model that sees",
+       .source = "sglang/srt/models: llava.py, transformers.py",
+       .since = v0_5(23),
+       .check = tower_without_words,
+       .quiet_on = {{{.model = "qwen3-vl-8b-instruct", .args = "--device xpu"}}}},
+      {.id = "MC042",
+       .field = Field::model_path,
+       .summary = "a configuration that transformers has no model for",
+       .why = "ValueError in AutoModel.from_config while the model is built: models are looked up by the class of the "
+              "configuration, and SGLang reads this type with a class of its own, or transformers has models for its "
+              "parts alone.",
+       .fix = "a model that SGLang has a class for, and its class",
+       .source = "sglang/srt/models/transformers.py; sglang/srt/utils/hf_transformers/common.py; transformers: "
+                 "auto_factory.py",
+       .check = no_model_for_configuration,
+       .fires_on = {{{.model = "deepseek-v3.2",
+                      .args = "--device xpu --tp-size 8 --model-impl transformers",
+                      .since = v0_5(12)}}},
+       .quiet_on = {{{.model = "deepseek-v3.2", .args = "--device xpu --tp-size 8"},
+                     {.model = "qwen3-8b", .args = "--device xpu --model-impl transformers"}}}},
+      {.id = "MC043",
+       .field = Field::model_path,
+       .summary = "transformers' model with a class of SGLang's in place of transformers' own",
+       .why =
+           "AttributeError, KeyError or TypeError while the model is built: SGLang has classes of its own by the names "
+           "of transformers' (configurations), or in their place (the text of Gemma 3n), and they are made for its "
+           "models.",
+       .fix = "a model that SGLang has a class for, and its class",
+       .source = "sglang/srt/configs; sglang/srt/models/gemma3n_causal.py: AutoModel.register; transformers: "
+                 "modeling_granitemoehybrid.py, modeling_olmo3.py and the like",
+       .check = class_of_a_namesake,
+       .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --model-impl transformers"}}}},
+      {.id = "MC044",
+       .field = Field::model_path,
+       .summary = "experts behind transformers' class whose numbers go by other names",
+       .why = "AssertionError while the model is built, with a list TypeError: num_local_experts, num_experts or "
+              "n_routed_experts, num_experts_per_tok or top_k, and moe_intermediate_size or intermediate_size are all "
+              "that SGLang looks for, and it has experts of one kind.",
+       .fix = "a model that SGLang has a class for, and its class",
+       .source = "sglang/srt/models/transformers.py: MoEMixin; sglang/srt/model_loader/utils.py: _is_moe_model",
+       .check = experts_without_a_number,
+       .fires_on = {{{.model = "gemma-4-26b-a4b-it", .args = "--device xpu --model-impl transformers"}}},
+       .quiet_on = {{{.model = "gemma-4-26b-a4b-it", .args = "--device xpu"},
+                     {.model = "qwen3-30b-a3b", .args = "--device xpu --model-impl transformers"}}}},
+      {.id = "MC045",
+       .field = Field::model_path,
+       .summary = "a quantised checkpoint whose layers find no method behind transformers' class",
+       .why =
+           "ValueError (no matching target) or AssertionError while the model is built. The names in the checkpoint's "
+           "description are changed to those of the model that is built, and kinds of layers and patterns with them.",
+       .fix = "a checkpoint stored otherwise, or a model that SGLang has a class for, and its class",
+       .source = "sglang/srt/models/transformers.py: hf_to_sglang_mapper; sglang/srt/layers/quantization: "
+                 "compressed_tensors/utils.py, mxfp4.py",
+       .of_checkpoint = true,
+       .check = layers_without_method,
+       .fires_on = {{{.model = "llama-3.1-8b-instruct-fp8-dynamic", .args = "--device xpu --model-impl transformers"},
+                     {.model = "gpt-oss-20b", .args = "--device xpu --model-impl transformers", .since = v0_5(20)}}},
+       .quiet_on = {{{.model = "llama-3.1-8b-instruct-fp8-dynamic", .args = "--device xpu"},
+                     {.model = "qwen3-8b-fp8", .args = "--device xpu --model-impl transformers"}}}},
+      {.id = "MC046",
+       .field = Field::model_path,
+       .summary = "a class of transformers that looks up no words",
+       .why = "AttributeError (num_embeddings) or NotImplementedError (get_input_embeddings) while the model is built: "
+              "SGLang counts the words of whatever transformers' class serves, and this one embeds pictures, sounds or "
+              "several codebooks at once.",
+       .fix = "a model that SGLang has a class for",
+       .source = "sglang/srt/models/transformers.py; transformers: get_input_embeddings",
+       .check = model_without_words,
+       .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --model-impl transformers"}}}},
+  });
+  return kRules;
+}
 
 }  // namespace preflight::rules
