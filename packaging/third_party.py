@@ -16,7 +16,6 @@ PARTS = {
     "GNU MP (arithmetic without limits)": ["libgmp-dev"],
     "libuuid": ["uuid-dev"],
     "utf8proc": ["libutf8proc-dev"],
-    "jemalloc": ["libjemalloc-dev"],
     "{fmt}": ["libfmt-dev"],
     "spdlog": ["libspdlog-dev"],
     "JSON for Modern C++": ["nlohmann-json3-dev"],
