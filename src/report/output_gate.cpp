@@ -102,21 +102,30 @@ bool are_printable(const char* eight) {
   return (shown & (kEach * 0x80)) == 0;
 }
 
-// Nothing but printable ASCII and line ends: nearly all text, and quickly told.
-bool is_plain(std::string_view text) {
+// How many bytes from the front on are printable ASCII and line ends: nearly all text is, and this is quickly told.
+std::size_t plain_front(std::string_view text) {
   constexpr std::size_t kAtOnce = sizeof(std::uint64_t);
-  for (; text.size() >= kAtOnce; text.remove_prefix(kAtOnce)) {
-    if (!are_printable(text.data()) &&
-        !std::ranges::all_of(text.substr(0, kAtOnce), [](char c) { return is_plain(c); }))
-      return false;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    if (at + kAtOnce <= text.size() && are_printable(text.data() + at)) {
+      at += kAtOnce;
+    } else if (is_plain(text[at])) {
+      ++at;
+    } else {
+      break;
+    }
   }
-  return std::ranges::all_of(text, [](char c) { return is_plain(c); });
+  return at;
 }
 
 // Writes what passes to `out`; returns how much of `text` was dealt with.
 std::size_t filter(std::string_view text, bool is_end, OutputGate::Returns returns, std::string& out) {
   std::size_t at = 0;
-  while (at < text.size()) {
+  while (true) {
+    const std::size_t plain = plain_front(text.substr(at));
+    out += text.substr(at, plain);
+    at += plain;
+    if (at == text.size()) break;
     Step step = next(text.substr(at), returns);
     if (step.size == 0 && !is_end) break;
     step.size = std::max<std::size_t>(step.size, 1);
@@ -156,7 +165,7 @@ bool OutputGate::pass(std::string_view text, bool is_end) {
     return target_->sputn(part.data(), static_cast<std::streamsize>(part.size())) ==
            static_cast<std::streamsize>(part.size());
   };
-  if (held_.empty() && is_plain(text)) return write(text);
+  if (held_.empty() && plain_front(text) == text.size()) return write(text);
   held_ += text;
   std::string out;
   held_.erase(0, filter(held_, is_end, returns_, out));
