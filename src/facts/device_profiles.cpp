@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -118,13 +119,20 @@ std::string why_no_profile(std::string_view name) {
 }
 
 const DeviceProfile* profile_called(std::string_view name) {
-  const std::string wanted = folded(name);
-  const auto profiles = device_profiles();
-  const auto at = std::ranges::find_if(profiles, [&](const DeviceProfile& p) {
-    const std::string whole = folded(p.device.name);
-    return p.id == wanted || whole == wanted || whole == wanted + "graphics";
-  });
-  return at == profiles.end() ? nullptr : &*at;
+  // Tables name a card in each of their rows.
+  static const auto kByName = [] {
+    std::unordered_map<std::string, const DeviceProfile*> out;
+    for (const DeviceProfile& p : device_profiles()) {
+      const std::string whole = folded(p.device.name);
+      out.emplace(p.id, &p);
+      out.emplace(whole, &p);
+      constexpr std::string_view kGraphics = "graphics";
+      if (whole.ends_with(kGraphics)) out.emplace(whole.substr(0, whole.size() - kGraphics.size()), &p);
+    }
+    return out;
+  }();
+  const auto at = kByName.find(folded(name));
+  return at == kByName.end() ? nullptr : at->second;
 }
 
 namespace {

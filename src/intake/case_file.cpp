@@ -280,11 +280,17 @@ class CaseReader {
   // As std::getline, but for a line that never ends.
   bool next_line(std::string& line) {
     line.clear();
+    std::array<char, 4096> part{};
     while (line.size() <= limits::kLineBytes) {
-      const int c = in_.rdbuf()->sbumpc();
-      if (c == std::char_traits<char>::eof()) return !line.empty();
-      if (c == '\n') return true;
-      line += static_cast<char>(c);
+      in_.getline(part.data(), part.size());
+      const auto taken = static_cast<std::size_t>(in_.gcount());  // with the end of the line
+      if (in_.eof() || taken == 0) return !line.append(part.data(), taken).empty();
+      if (in_.good()) {
+        line.append(part.data(), taken - 1);
+        return true;
+      }
+      line.append(part.data(), taken);
+      in_.clear();
     }
     return true;
   }

@@ -204,9 +204,15 @@ void add_closed(Shows shows, const std::string& word, std::size_t index, std::si
     out.push_back({index, begin, size, word.substr(begin, size)});
 }
 
+struct SecretWords {
+  std::vector<SecretWord> found;
+  bool waits = false;  // the last option holds a secret and got no value: what begins with a dash may be it
+};
+
 // Words behind an option that the release does not have count as its values: a misspelt --api-key has a secret, too.
-std::vector<SecretWord> secret_words(Release release, const std::vector<std::string>& words) {
-  std::vector<SecretWord> out;
+SecretWords look_for_secrets(Release release, const std::vector<std::string>& words) {
+  SecretWords looked;
+  std::vector<SecretWord>& out = looked.found;
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (i + 1 < words.size() && !words[i + 1].starts_with('-') && announces(words[i])) out.push_back({i + 1, 0});
     // A dash that a document made of two: the parser takes it for a word, and its user for an option.
@@ -218,7 +224,7 @@ std::vector<SecretWord> secret_words(Release release, const std::vector<std::str
       out.push_back({next, 0});
   }
   std::size_t index = 0;
-  bool waits = false;  // the option in front holds a secret and got no value: what begins with a dash may be it
+  bool& waits = looked.waits;
   for (const fix::Group& g : fix::group_arguments(release, words, std::vector<SourceRange>(words.size()))) {
     const bool known = g.option != nullptr && g.option->row != nullptr;
     // A name that argparse completes is one that somebody chose: --token is no --tokenizer-path to its user.
@@ -245,7 +251,33 @@ std::vector<SecretWord> secret_words(Release release, const std::vector<std::str
       if (hides) out.push_back({index, from});
     }
   }
-  return out;
+  return looked;
+}
+
+// An option with its values, by itself.
+bool holds_none(Release release, std::span<const std::string> words) {
+  thread_local Remembered<bool> clean;
+  constexpr std::size_t kMostBytes = 256;
+  const auto look = [&] {
+    const SecretWords looked = look_for_secrets(release, {words.begin(), words.end()});
+    return looked.found.empty() && !looked.waits;
+  };
+  std::string question = release.text();
+  for (const std::string& word : words) question.append(1, '\0').append(word);
+  return question.size() <= kMostBytes ? clean.of(std::move(question), look) : look();
+}
+
+// Tables give the same options in each of their rows: where no option with its values holds a secret, none stands in
+// all of them. Behind `--` no word is an option.
+std::vector<SecretWord> secret_words(Release release, const std::vector<std::string>& words) {
+  bool none = std::ranges::find(words, "--") == words.end();
+  for (std::size_t from = 0; none && from < words.size();) {
+    std::size_t end = from + 1;
+    while (end < words.size() && !words[end].starts_with('-')) ++end;
+    none = holds_none(release, std::span(words).subspan(from, end - from));
+    from = end;
+  }
+  return none ? std::vector<SecretWord>() : look_for_secrets(release, words).found;
 }
 
 // Numbers of tokens are told.
