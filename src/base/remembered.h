@@ -18,10 +18,10 @@ template <class Answer>
 class Remembered {
  public:
   template <class Ask>
-  const Answer& of(std::string question, const Ask& ask) {
+  const Answer& of(const std::string& question, const Ask& ask) {
     if (const auto found = known_.find(question); found != known_.end()) return found->second;
     if (known_.size() >= limits::kRemembered) known_.clear();
-    return known_.emplace(std::move(question), ask()).first->second;
+    return known_.emplace(question, ask()).first->second;
   }
 
  private:

@@ -262,9 +262,10 @@ bool holds_none(Release release, std::span<const std::string> words) {
     const SecretWords looked = look_for_secrets(release, {words.begin(), words.end()});
     return looked.found.empty() && !looked.waits;
   };
-  std::string question = release.text();
+  thread_local std::string question;  // keeps its memory
+  question = release.text();
   for (const std::string& word : words) question.append(1, '\0').append(word);
-  return question.size() <= kMostBytes ? clean.of(std::move(question), look) : look();
+  return question.size() <= kMostBytes ? clean.of(question, look) : look();
 }
 
 // Tables give the same options in each of their rows: where no option with its values holds a secret, none stands in
