@@ -72,9 +72,11 @@ void run_and_judge(const std::vector<std::string>& words) {
     demand(std::count(err.begin(), err.end(), '\n') == 1 && err.starts_with("xpu-preflight: "),
            "a complaint of one line", words, err);
   }
-  const auto format = std::ranges::find(words, "json");
-  const bool one_document = std::ranges::find(words, "--batch") == words.end();
-  if (format != words.end() && format != words.begin() && *(format - 1) == "--format" && one_document) {
+  // Behind `--` stand other words.
+  const std::vector<std::string> own(words.begin(), std::ranges::find(words, "--"));
+  const auto format = std::ranges::find(own, "json");
+  const bool one_document = std::ranges::find(own, "--batch") == own.end();
+  if (format != own.end() && format != own.begin() && *(format - 1) == "--format" && one_document) {
     demand(nlohmann::json::accept(out), "JSON", words, out);
   }
 }
