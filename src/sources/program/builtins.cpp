@@ -422,6 +422,7 @@ std::optional<Val> Follower::builtin_of_items(const std::string& name, Arguments
   const bool several = (name == "min" || name == "max") && a.values.size() > 1;
   if (name == "len") {
     if (auto own = own_method(a.values[0], "__len__", {}, a.at)) return own;
+    take_no_arguments(a.values[0], a.at);
   }
   if (name == "len" && a.values[0].known_text()) {
     spend_bytes(a.values[0].text->text.size());

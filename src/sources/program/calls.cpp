@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "src/base/limits.h"
+#include "src/sources/program/attributes.h"
 #include "src/sources/program/follower.h"
 #include "src/sources/readers/variable_file.h"
 
@@ -357,10 +358,31 @@ static bool is_of_ray(const Object& type) {
   return type.altered.starts_with("ray.remote") || type.altered.starts_with("serve.deployment");
 }
 
+// Nothing among them that is not known, of which two need not be the same.
+static bool is_all_known(const std::vector<Val>& values) {
+  return std::ranges::none_of(values, [](const Val& v) {
+    return v.is(Kind::kUnknown) || (v.is(Kind::kText) && !v.known_text()) || v.is(Kind::kTuple);
+  });
+}
+
 Val Follower::call_function(Object* function, Arguments& a) {
   Object* original = function->bases.empty() ? function : function->bases[0];
   if (reached_ != nullptr && !original->called) reached_->push_back(original);
   original->called = true;
+  const bool remembers = original->keys.contains(kRemembers) && a.keys.empty() && a.more.empty();
+  if (!remembers || !is_all_known(a.values)) return follow_function(function, original, a);
+  const Val asked = list_of(a.values, Kind::kTuple);
+  spend(original->now.pairs.size() + 1);
+  for (const auto& [before, gave] : original->now.pairs) {
+    if (same(before, asked)) return gave;
+  }
+  Val out = follow_function(function, original, a);
+  touch(original);
+  original->now.pairs.emplace_back(asked, out);
+  return out;
+}
+
+Val Follower::follow_function(Object* function, Object* original, Arguments& a) {
   if (calls_ >= limits::kProgramCalls) {
     ++doubts_;
     for (const Val& v : a.values) handed_over(v, function->name, a.at);

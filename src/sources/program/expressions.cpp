@@ -676,9 +676,16 @@ Val Follower::instance_attribute(const Val& base, const std::string& name, const
     const Val& self = above ? object->bound[0] : base;
     // super() asks with the method's first argument, which need be no object of the class.
     if (self.object == nullptr) return lost_attribute(fmt::format("what {} is asked of is not known", name), name, e);
-    if (!may_differ) return bound_member(*member, self, self.is(Val::Kind::kClass) ? self.object : self.object->of, e);
+    const bool once = member->is(Val::Kind::kFunction) && member->object->keys.contains(kAskedOnce) && !above;
+    Val out;
+    if (!may_differ) out = bound_member(*member, self, self.is(Val::Kind::kClass) ? self.object : self.object->of, e);
+    if (once && !may_differ) set_name(object, name, out);
+    if (!may_differ) return out;
     const std::string why = fmt::format("{} may be set by what is not known here", name);
     return lost_attribute(object->now.open.empty() ? why : object->now.open, name, e);
+  }
+  if (!name.starts_with("__") && object->name != "super") {
+    if (auto made = own_method(base, "__getattr__", {text(name, e.begin)}, e.begin)) return *made;
   }
   if ((name == "_replace" || name == "_asdict") && is_named_tuple(base)) return method("namedtuple." + name, base);
   if (name == "start" && is_worker(object->of)) {

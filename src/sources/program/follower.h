@@ -182,6 +182,7 @@ class Follower {
   // Nothing sets it: its default stands in.
   const Val& take_default(const std::string& name, const Val& value, std::size_t at);
   bool is_unset(const Val& v);
+  void take_no_arguments(const Val& counted, std::size_t at);
   void may_be_none(const Val& v, const char* raises, std::size_t at);
   bool take_dotenv(const Arguments& a);
   Val environment_variable(const Val& dict, const std::string& name, const Val* fallback, std::size_t at);
@@ -233,6 +234,7 @@ class Follower {
   // --- calls (calls.cpp, methods.cpp, libraries.cpp) ---
   Val call(const Val& callee, Arguments& arguments);
   Val call_function(Object* function, Arguments& arguments);
+  Val follow_function(Object* function, Object* original, Arguments& a);
   Val call_command(const Val& callee, bool plain, Arguments& arguments);
   void bind_parameters(const std::vector<Parameter>& parameters, Arguments& arguments, Object* function,
                        Object* locals);

@@ -1036,6 +1036,7 @@ std::optional<Val> Follower::library(const std::string& name, const Object& call
   if (auto out = signals(name, a)) return out;
   if (auto out = rounded(name, a)) return out;
   if (name == "collections.namedtuple") return named_tuple(a);
+  if (name == "functools.lru_cache" && (a.values.empty() || !a.values[0].is(Kind::kFunction))) return native(name);
   if (name == "functools.wraps" && a.values.size() == 1) return native(name);  // which takes names of it alone
   if (name == "object.__setattr__" && a.values.size() == 3 && a.values[0].is(Kind::kInstance) &&
       a.values[1].known_text()) {

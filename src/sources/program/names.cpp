@@ -12,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include "src/sources/program/attributes.h"
+
 namespace preflight::sources::program {
 namespace {
 
@@ -170,7 +172,10 @@ void Follower::bind_attribute(const Val& base, const std::string& name, Val v, s
     return;
   }
   if (const char* refused = own ? nullptr : refused_attribute(base, name)) refuse(refused, at);
-  if (own) v = unknown(fmt::format("__setattr__ of {} is not followed", base.object->of->name), at);
+  if (own) {
+    if (own_method(base, "__setattr__", {text(name, at), v}, at)) return;
+    v = unknown(fmt::format("__setattr__ of {} is not followed", base.object->of->name), at);
+  }
   if (base.is(Val::Kind::kInstance) || base.is(Val::Kind::kClass) || base.is(Val::Kind::kFunction)) {
     set_name(base.object, name, std::move(v));
   } else if (base.is(Val::Kind::kNative)) {
@@ -382,7 +387,7 @@ Val Follower::decorated(const Stmt& one, Val v) {
         decorator.is(Val::Kind::kNative) || decorator.is(Val::Kind::kInstance) ? decorator.object->name : std::string();
     if (name == "property" || name == "functools.cached_property" || name == "staticmethod" || name == "classmethod") {
       v.object->way = name == "functools.cached_property" ? "property" : name;
-      if (name == "functools.cached_property") v.object->keys[kMaySet] = boolean(true);
+      if (name == "functools.cached_property") v.object->keys[kMaySet] = v.object->keys[kAskedOnce] = boolean(true);
     } else if (name.starts_with("dataclasses.dataclass")) {
       v.object->way = "dataclass";
       if (v.is(Val::Kind::kClass)) take_dataclass_options(v.object, *decorator.object, one.begin);
@@ -390,6 +395,7 @@ Val Follower::decorated(const Stmt& one, Val v) {
                name == "contextlib.contextmanager" || name == "abc.abstractmethod" || name == "typing.overload" ||
                name == "enum.unique") {
       if (name == "abc.abstractmethod") v.object->keys[kAbstract] = boolean(true);
+      if (name == "functools.lru_cache" || name == "functools.cache") v.object->keys[kRemembers] = boolean(true);
       if (name == "contextlib.contextmanager") v.object->altered = shown((*it)->begin, (*it)->end);
     } else if (name == "atexit.register") {
       Arguments a;

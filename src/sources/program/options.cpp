@@ -164,6 +164,16 @@ std::vector<Val> Follower::started_with() {
   return out;
 }
 
+// A program that counts its arguments, of which nothing is said, finds none, which is told.
+void Follower::take_no_arguments(const Val& counted, std::size_t at) {
+  const auto own = globals_->now.names.find(".sys.argv");
+  if (!nothing_given_ || start_ != nullptr || own == globals_->now.names.end() || changed_arguments()) return;
+  if (counted.object == nullptr || own->second.object != counted.object) return;
+  touch(counted.object);
+  counted.object->now.items.pop_back();
+  (void)take_default("sys.argv[1:]", none(), at);
+}
+
 // Whether the program put others into sys.argv than it was started with.
 bool Follower::changed_arguments() const {
   const auto set = globals_->now.names.find(".sys.argv");

@@ -1,6 +1,7 @@
 // Commands that are lists of words: JSON, /proc/PID/cmdline; programs in Python; what a server logs of itself. Tested
 // by tests/sources_test.cpp.
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include <fmt/format.h>
@@ -46,15 +47,21 @@ void blank_line(std::string& text, std::size_t at) {
   if (said && first < end) text[first] = '0';  // a statement, where a block may need one
 }
 
-// Whether a program that asks for variables comes to a launch where nobody sets one; sys.exit("set …") ends others.
+// Whether a program that asks for variables, or counts its arguments, comes to a launch where there are none;
+// sys.exit("set …") ends others, and leaves functions that nothing calls.
 bool launches_without_any(const SourceText& source, const program::Program& tree, const std::string& doubt,
                           const ProgramStart* start) {
-  const bool asks = source.text.find("environ") != source.text.npos || source.text.find("getenv") != source.text.npos;
-  if (!asks) return true;
+  constexpr auto kAsks = std::to_array<std::string_view>({"environ", "getenv", "len(sys.argv)"});
+  if (std::ranges::none_of(kAsks, [&](std::string_view sign) { return source.text.find(sign) != source.text.npos; }))
+    return true;
   LaunchFinder found(source.text, source.given);
   program::Follower probe(source, found, tree, doubt, true, start);
   probe.spend_at_most(limits::kProbeSteps);
-  return probe.run() && found.found_any();
+  if (!probe.run()) return false;
+  const std::vector<LaunchCommand> launches = found.take();
+  return std::ranges::any_of(launches, [](const LaunchCommand& launch) {
+    return launch.when.find("which nothing here calls") == std::string::npos;
+  });
 }
 
 }  // namespace
