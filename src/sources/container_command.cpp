@@ -202,9 +202,8 @@ std::vector<ShellNote> unread_files(const std::vector<ShellWord>& words, std::si
   for (std::size_t i = 0; i < program && i < words.size(); ++i) {
     const std::string& w = words[i].text;
     if (w != "--env-file" && !w.starts_with("--env-file=")) continue;
-    const std::string file = w != "--env-file"      ? w.substr(11)
-                             : i + 1 < words.size() ? words[i + 1].text
-                                                    : std::string();
+    std::string file = w != "--env-file" ? w.substr(11) : i + 1 < words.size() ? words[i + 1].text : std::string();
+    std::ranges::replace(file, kHole, '?');
     out.push_back({"SH002", "--env-file " + file + " is not read: what it sets is not known", words[i].begin});
   }
   return out;

@@ -47,6 +47,10 @@ Error nothing_found(std::string_view text, FileKind kind, const LaunchFinder& fi
   if (kind == FileKind::kWords && python_tokens(text).size() >= limits::kPythonTokens)
     return {
         fmt::format("this text is longer than is followed: {} words and signs of a program", limits::kPythonTokens)};
+  if (mentions_launch(text) && !finder.unread_starts().empty()) {  // it may be written into what is run
+    const ShellNote& start = finder.unread_starts().front();
+    return {start.message, place_text(finder.place(start.offset))};
+  }
   none = NoLaunch::kUnrelated;
   if (const auto& program = finder.unread_program())
     return {fmt::format("no SGLang launch in this command: {}", program->message),

@@ -15,6 +15,7 @@
 #include "src/sources/container_command.h"
 #include "src/sources/container_host.h"
 #include "src/sources/file_steps.h"
+#include "src/sources/gnu_parallel.h"
 #include "src/sources/image_tag.h"
 #include "src/sources/mentions.h"
 #include "src/sources/placeholders.h"
@@ -662,6 +663,14 @@ bool LaunchFinder::starts_server(const std::vector<ShellWord>& words, std::size_
   launch.sure = launch.sure && (server->own == nullptr || server->own->when.empty());
   if (server->own != nullptr && !server->own->when.empty())
     launch.when += (launch.when.empty() ? "" : ", ") + std::string(server->own->when);
+  if (const bool is_open =
+          !words[at].unknowns.empty() && server->first > at && !base_name(words[at].text).starts_with("python");
+      is_open) {
+    const std::string& name = words[at].unknowns.front().unset;
+    launch.when += fmt::format("{}where {} Python", launch.when.empty() ? "" : "; ",
+                               name.empty() ? "the program in front of its module is" : name + " is set to a");
+    launch.sure = false;
+  }
   launch.module = server->module;
   launch.serve = server->serve;
   launch.vllm = server->vllm;
@@ -684,6 +693,7 @@ void LaunchFinder::may_be_a_launch(const ShellWord& program) {
 bool LaunchFinder::looks_inside(const std::vector<ShellWord>& words, std::size_t at, RunContext& context,
                                 const std::vector<ShellText>& input, int depth) {
   const ShellWord& word = words[at];
+  panes_.move(words, at);
   if (is_shell(word.text)) {
     shell(words, at, context, input, depth);
   } else if (reads_manifest(words, at)) {
@@ -694,6 +704,10 @@ bool LaunchFinder::looks_inside(const std::vector<ShellWord>& words, std::size_t
     for (const ShellText& text : input) run_program(text, words, at, *behind, context);
   } else if (is_container_tool(word.text)) {
     container(words, at, std::move(context), input, depth);
+  } else if (const auto commands = commands_of_tmux(words, at); !commands.empty()) {
+    for (const std::vector<ShellWord>& one : commands) command(one, 0, context, input, depth + 1);
+  } else if (const auto typed = typed_text(words, at)) {
+    type(*typed, context, depth);
   } else if (auto text = text_for_a_shell(words, at)) {
     leave(words, at, context);
     if (base_name(word.text) == "sbatch") take_job_options(words, at, words.size(), context.host);
@@ -702,6 +716,8 @@ bool LaunchFinder::looks_inside(const std::vector<ShellWord>& words, std::size_t
     scripts_from_input({*text}, context, depth);
   } else if (const auto each = commands_of_xargs(words, at, input)) {
     for (const std::vector<ShellWord>& one : *each) command(one, 0, context, {}, depth + 1);
+  } else if (const auto jobs = texts_of_parallel(words, at, input)) {
+    scripts_from_input(*jobs, context, depth);
   } else if (reads_script(word.text)) {
     leave(words, at, context);
     const bool job = base_name(word.text) == "sbatch";
@@ -715,6 +731,31 @@ bool LaunchFinder::looks_inside(const std::vector<ShellWord>& words, std::size_t
     return false;
   }
   return true;
+}
+
+// Into a shell that runs already. What was typed before is followed again, for what it leaves that shell.
+void LaunchFinder::type(const TypedText& typed, RunContext context, int depth) {
+  Panes::Pane& pane = panes_.type(typed);
+  const std::size_t before = found_.size();
+  const std::size_t said = notes_.size();
+  context.functions.clear();
+  if (pane.why) {
+    context.others = unknown_text(pane.why->message, pane.why->offset);
+    note({"SH002", "variables of this shell " + pane.why->message, pane.why->offset});
+  }
+  scripts_from_input({pane.text}, context, depth);
+  const std::size_t known = std::min(pane.launches, found_.size() - before);
+  const auto first = found_.begin() + static_cast<std::ptrdiff_t>(before);
+  found_.erase(first, first + static_cast<std::ptrdiff_t>(known));
+  pane.launches += found_.size() - before;
+  const auto is_said = [&](const ShellNote& note) {
+    const auto old = notes_.begin() + static_cast<std::ptrdiff_t>(std::min(said, notes_.size()));
+    return std::any_of(notes_.begin(), old, [&](const ShellNote& one) {
+      return one.offset == note.offset && one.rule == note.rule && one.message == note.message;
+    });
+  };
+  const auto fresh = notes_.begin() + static_cast<std::ptrdiff_t>(std::min(said, notes_.size()));
+  notes_.erase(std::remove_if(fresh, notes_.end(), is_said), notes_.end());
 }
 
 // A program nobody knows, in front of a launch.

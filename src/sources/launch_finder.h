@@ -15,6 +15,7 @@
 #include "src/sources/launch_command.h"
 #include "src/sources/mention_trail.h"
 #include "src/sources/shell.h"
+#include "src/sources/typed_text.h"
 
 namespace preflight::sources {
 
@@ -75,6 +76,8 @@ class LaunchFinder {
   [[nodiscard]] const std::vector<ShellNote>& notes() const { return notes_; }
   [[nodiscard]] const std::optional<Unknown>& unknown_program() const { return unknown_program_; }
   [[nodiscard]] const std::optional<Unknown>& unread_program() const { return unread_program_; }
+  // Starts of something that is not read.
+  [[nodiscard]] const std::vector<ShellNote>& unread_starts() const { return unread_starts_; }
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
   // What is installed while an image is built of the file, with the values that its instructions see.
   void installs(std::string text) { installs_ = std::move(text); }
@@ -126,6 +129,7 @@ class LaunchFinder {
   void may_be_a_launch(const ShellWord& program);
   bool looks_inside(const std::vector<ShellWord>& words, std::size_t at, RunContext& context,
                     const std::vector<ShellText>& input, int depth);
+  void type(const TypedText& typed, RunContext context, int depth);
   void behind_unknown(const std::vector<ShellWord>& words, std::size_t at, std::size_t behind,
                       const RunContext& context, const std::vector<ShellText>& input, int depth);
   void container(const std::vector<ShellWord>& words, std::size_t at, RunContext context,
@@ -179,6 +183,7 @@ class LaunchFinder {
   };
   std::optional<LastLaunch> last_;
   MentionTrail trail_;
+  Panes panes_;
   struct Container {
     std::string image = {};
     Values env = {};

@@ -722,22 +722,8 @@ std::optional<ShellText> of_tmux(const std::vector<ShellWord>& words, std::size_
   std::size_t i = behind_options(words, at + 1, "SLf");
   if (i >= words.size()) return std::nullopt;
   const std::string& verb = words[i].text;
-  if (verb == "send-keys" || verb == "send") {
-    ShellText out;
-    for (i = behind_options(words, i + 1, "tN"); i < words.size(); ++i) {
-      const std::string& w = words[i].text;
-      const bool key = w == "Enter" || w == "C-m" || w == "C-c" || w == "C-d" || w == "ENTER" || w == "KPEnter";
-      if (key)
-        append(out, {"\n", {words[i].begin}, {}});
-      else if (w == "Space")
-        append(out, {" ", {words[i].begin}, {}});
-      else
-        append(out, words[i]);
-    }
-    return out;
-  }
   for (const std::string_view makes :
-       {"new-session", "new", "new-window", "neww", "split-window", "splitw", "respawn-pane"}) {
+       {"new-session", "new", "new-window", "neww", "split-window", "splitw", "respawn-pane", "respawn-window"}) {
     if (verb != makes) continue;
     i = behind_options(words, i + 1, "snctxyFelp");
     if (i < words.size()) return glued(words, i, words.size(), true);

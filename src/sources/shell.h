@@ -31,6 +31,7 @@ struct Unknown {
   enum class Place { kNone, kFile, kFolder };
   Place place = Place::kNone;
   std::string path = {};
+  std::string unset = {};  // the variable that nothing sets, whose value it is
 };
 inline constexpr char kHole = '\x1a';  // only where `unknowns` has an entry; anywhere else it is itself
 

@@ -390,6 +390,64 @@ std::optional<std::string> of_awk_begin(const std::vector<std::string>& words) {
   return program.run();
 }
 
+namespace {
+
+std::string_view without_blanks(std::string_view text) {
+  const auto from = std::min(text.find_first_not_of(" \t\n"), text.size());
+  return text.substr(from, text.find_last_not_of(" \t\n") + 1 - from);
+}
+
+// What `.NAME.NAME` is, null where it is missing; none of another query, or where jq fails.
+std::optional<nlohmann::json> named_in(const nlohmann::json& root, std::string_view query) {
+  constexpr std::string_view kName = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  nlohmann::json at = root;
+  query = without_blanks(query);
+  if (!query.starts_with('.')) return std::nullopt;
+  for (std::size_t from = 1; from <= query.size();) {
+    const std::size_t end = std::min(query.find('.', from), query.size());
+    const std::string name(query.substr(from, end - from));
+    if (name.empty() || name.find_first_not_of(kName) != std::string::npos || (name[0] >= '0' && name[0] <= '9'))
+      return std::nullopt;
+    if (!at.is_object() && !at.is_null()) return std::nullopt;
+    at = at.is_object() && at.contains(name) ? nlohmann::json(at[name]) : nlohmann::json();
+    from = end + 1;
+  }
+  return at;
+}
+
+// .NAME // LITERAL
+std::optional<nlohmann::json> alternative(const nlohmann::json& root, std::string_view query) {
+  const auto sign = query.find("//");
+  if (sign == std::string_view::npos) return std::nullopt;
+  const auto other = nlohmann::json::parse(without_blanks(query.substr(sign + 2)), nullptr, false);
+  const auto value = named_in(root, query.substr(0, sign));
+  if (!value || other.is_discarded() || other.is_structured()) return std::nullopt;
+  const bool nothing = value->is_null() || (value->is_boolean() && !value->get<bool>());
+  return nothing ? other : *value;
+}
+
+// .NAME | join("SEPARATOR")
+std::optional<nlohmann::json> joined(const nlohmann::json& root, std::string_view query) {
+  constexpr std::string_view kJoin = "join(";
+  const auto pipe = query.find('|');
+  if (pipe == std::string_view::npos) return std::nullopt;
+  const std::string_view filter = without_blanks(query.substr(pipe + 1));
+  if (!filter.starts_with(kJoin) || !filter.ends_with(')')) return std::nullopt;
+  const auto between =
+      nlohmann::json::parse(filter.substr(kJoin.size(), filter.size() - kJoin.size() - 1), nullptr, false);
+  const auto list = named_in(root, query.substr(0, pipe));
+  if (!list || !list->is_array() || !between.is_string()) return std::nullopt;
+  std::string out;
+  for (const nlohmann::json& item : *list) {
+    const auto text = item.is_string() || item.is_number_integer() ? shown(item, true) : std::nullopt;
+    if (!text) return std::nullopt;
+    out += (&item == &list->front() ? "" : between.get<std::string>()) + *text;
+  }
+  return nlohmann::json(out);
+}
+
+}  // namespace
+
 std::optional<std::string> of_jq(const std::vector<std::string>& words, std::string_view input) {
   bool raw = false;
   std::optional<std::string> query;
@@ -404,6 +462,11 @@ std::optional<std::string> of_jq(const std::vector<std::string>& words, std::str
   if (!query || input.size() > limits::kPrintBytes) return std::nullopt;
   const nlohmann::json root = nlohmann::json::parse(input, nullptr, false);
   const nlohmann::json* at = root.is_discarded() ? nullptr : &root;
+  for (const auto& made : {alternative, joined}) {
+    const auto value = at == nullptr ? std::nullopt : made(root, *query);
+    const auto text = value ? shown(*value, raw) : std::nullopt;
+    if (text) return *text + "\n";
+  }
   const bool every = query->ends_with("[]");
   Signs path(std::string_view(*query).substr(0, query->size() - (every ? 2 : 0)));
   for (int depth = 0; at != nullptr && !path.done(); ++depth)

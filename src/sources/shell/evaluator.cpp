@@ -10,6 +10,7 @@
 #include "src/base/limits.h"
 #include "src/sources/container_command.h"
 #include "src/sources/file_steps.h"
+#include "src/sources/gnu_parallel.h"
 #include "src/sources/mention_trail.h"
 #include "src/sources/programs.h"
 #include "src/sources/shell/bash_only.h"
@@ -890,7 +891,7 @@ bool ShellEvaluator::follow_while(const Node& node) {
   input_ = outer_input;
   if (clear) {
     for (std::size_t n = 1;; ++n) {
-      const When outer_when = std::exchange(when_, When{when_.condition, fmt::format("turn {} of a loop", n)});
+      const When outer_when = std::exchange(when_, when_.in_turn(fmt::format("turn {} of a loop", n)));
       const bool more = !error_ && turn();
       when_ = outer_when;
       if (!more) break;
@@ -925,20 +926,38 @@ bool ShellEvaluator::asks_for_nothing(const Word& word) {
     if (part.kind != Part::Kind::kParameter || asked != nullptr) return false;
     asked = &part;
   }
-  if (asked == nullptr || asked->prefix != '\0' || !asked->subscript.empty()) return false;
-  const bool argument = asked->name.find_first_not_of("123456789") == std::string::npos;
-  const std::string_view op = asked->op;  // ${1#-} and ${1:0:1} of nothing are nothing
+  if (asked == nullptr || !asked->subscript.empty()) return false;
+  if (asked->prefix == '\0') return asks_for_nothing(asked->name, *asked);
+  const auto named = asked->prefix == '!' ? lookup(asked->name) : std::nullopt;
+  const bool is_name = named && named->unknowns.empty() && !named->text.empty() &&
+                       shell_name_start(named->text.front()) && std::ranges::all_of(named->text, shell_name_char);
+  return is_name && asks_for_nothing(named->text, *asked);
+}
+
+// `name` is what the test asks for: of ${!NAME} what NAME names. A variable of the script may hold what nothing sets.
+bool ShellEvaluator::asks_for_nothing(const std::string& name, const Part& asked) {
+  const bool argument = name.find_first_not_of("123456789") == std::string::npos;
+  const std::string_view op = asked.op;  // ${1#-} and ${1:0:1} of nothing are nothing
   const bool part = argument && (op.starts_with('#') || op.starts_with('%') ||
                                  (op.size() > 1 && op[0] == ':' && op[1] >= '0' && op[1] <= '9'));
   if (!op.empty() && !part) return false;
-  if (argument || asked->name == "#") {
-    take_no_arguments(outer(asked->begin));
-    return argument && state_.arguments_known && !lookup(asked->name);
+  if (asked.prefix == '\0' && (argument || name == "#")) {
+    take_no_arguments(outer(asked.begin));
+    if (argument && state_.arguments_known && !lookup(name)) return true;
   }
-  if (!shell_name_start(asked->name.front()) || state_.variables.contains(asked->name) || lookup(asked->name) ||
-      start_.is_here)
-    return false;
-  take_default(asked->name, std::nullopt, outer(asked->begin));
+  if (start_.is_here) return false;
+  const auto value = lookup(name);
+  if (value && value->text.size() == 1 && value->unknowns.size() == 1 && !value->unknowns.front().unset.empty()) {
+    const std::string& unset = value->unknowns.front().unset;
+    const bool argument_of_start = unset.starts_with('$');
+    if (is_given(argument_of_start ? unset.substr(1) : unset)) return false;
+    if (argument_of_start && !state_.arguments_known) take_no_arguments(value->unknowns.front().offset);
+    if (argument_of_start && !state_.arguments_known) return false;
+    take_default(unset, std::nullopt, value->unknowns.front().offset);
+    return true;
+  }
+  if (!shell_name_start(name.front()) || state_.variables.contains(name) || value) return false;
+  take_default(name, std::nullopt, outer(asked.begin));
   return true;
 }
 
@@ -1119,7 +1138,7 @@ ShellEvaluator::Followed ShellEvaluator::follow_for(const Node& node, const std:
       refer(node.name, word);
     else
       remember(node.name, {.text = word}, false, nullptr);
-    const When outer_when = std::exchange(when_, When{when_.condition, fmt::format("{}={}", node.name, word.text)});
+    const When outer_when = std::exchange(when_, when_.in_turn(fmt::format("{}={}", node.name, word.text)));
     const Status status = run_node(*node.children.front());
     out.left = state_.ended ? Status::kUnknown : status;
     when_ = outer_when;
@@ -1241,7 +1260,7 @@ Status ShellEvaluator::run_math_loop(const Node& node) {
   part_of_loop(loop, 0, first);
   loops_.push_back({undecided_, false});
   for (std::size_t turn = 0; turn < *turns && !state_.ended && !error_; ++turn) {
-    const When outer_when = std::exchange(when_, When{when_.condition, fmt::format("turn {} of a loop", turn + 1)});
+    const When outer_when = std::exchange(when_, when_.in_turn(fmt::format("turn {} of a loop", turn + 1)));
     run_node(*node.children.front());
     when_ = outer_when;
     if (ends_loop()) break;
@@ -1368,6 +1387,7 @@ Status ShellEvaluator::emit(ShellCommand& command) {
     const std::string_view program = command.words.empty() ? std::string_view() : command.words.front().text;
     const bool calls =
         !is_shell(program) && base_name(program) != "xargs" &&
+        (command.words.empty() || !texts_of_parallel(command.words, 0, command.input)) &&
         std::any_of(command.words.begin() + (command.words.empty() ? 0 : 1), command.words.end(),
                     [&](const ShellWord& w) { return w.text == name || w.text.starts_with(name + " "); });
     if (calls && source->second.text.find("sglang") != std::string::npos) {
@@ -1764,19 +1784,29 @@ void ShellEvaluator::follow_files(ShellCommand& command, const Node& node) {
   const std::string program(base_name(command.words[first].text));
   if (program == "cd" || program == "pushd" || program == "popd") return;
   std::string target;
+  ShellText held;  // by the file that is added to
+  bool adds = false;
   for (const Redirection& r : node.redirections) {
     if ((r.op != ">" && r.op != ">>") || !r.to_file) continue;
     const ShellWord word = expand_single(r.target);
     if (word.text == "/dev/null") continue;
     forget_named(word.text);
     state_.written.insert(plain_path(word.text));
+    const auto known = state_.files.find(plain_path(word.text));
+    adds = adds || r.op == ">>";
+    if (r.op == ">>" && known != state_.files.end() && word.unknowns.empty()) {
+      held = known->second;
+      target = word.text;
+    }
     std::erase_if(state_.files, [&](const auto& file) { return may_be(plain_path(word.text), file.first); });
     const bool prints = (program == "cat" && command.words.size() == 1) || program == "echo" || program == "printf";
+    if (!prints) target.clear();
     if (r.op == ">" && word.unknowns.empty() && prints) target = word.text;
     if (r.op == ">" && program == "cat" && prints && command.input.size() == 1)
       keep_written(word, command.input.front());
   }
-  if (!target.empty() && program != "cat") {
+  const bool speaks = program == "echo" || program == "printf";
+  if ((!target.empty() || (adds && speaks)) && program != "cat") {
     command.input.clear();
     if (auto text = printed_with_holes(command.words)) command.input.push_back(std::move(*text));
   }
@@ -1789,7 +1819,8 @@ void ShellEvaluator::follow_files(ShellCommand& command, const Node& node) {
   if (tee) target = command.words.back().text;
   if (tee || program == "cp" || program == "mv") state_.written.insert(plain_path(command.words.back().text));
   if (!target.empty() && command.input.size() == 1) {
-    state_.files.insert_or_assign(plain_path(target), command.input.front());
+    append(held, command.input.front());
+    state_.files.insert_or_assign(plain_path(target), std::move(held));
     return;
   }
   if (program == "cp" && copy_file(command, first)) return;

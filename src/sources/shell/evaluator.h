@@ -144,6 +144,7 @@ class ShellEvaluator {
   void decide_by_taken();
   bool take_no_arguments(std::size_t at);
   bool asks_for_nothing(const Word& word);
+  bool asks_for_nothing(const std::string& name, const Part& asked);
   [[nodiscard]] bool asks_for_arguments(std::string_view name) const;
   [[nodiscard]] bool is_test_word(const Node& node, std::size_t i) const;
   std::vector<ShellWord> nothing_in(const Word& word);
@@ -175,6 +176,12 @@ class ShellEvaluator {
     std::string turn = {};
     [[nodiscard]] std::string text() const {
       return condition + (condition.empty() || turn.empty() ? "" : "; ") + turn;
+    }
+    // In a turn of a loop, inside those of the loops around it.
+    [[nodiscard]] When in_turn(const std::string& inner) const {
+      constexpr std::size_t kLongest = 200;
+      const bool outer = !turn.empty() && turn.size() + inner.size() < kLongest;
+      return {condition, outer ? turn + ", " + inner : inner};
     }
   };
   Status run_apart(const Node& node, When when, Waits waits = Waits::kNo);

@@ -178,9 +178,12 @@ std::optional<ShellText> ShellEvaluator::lookup(const std::string& name) const {
   }
   if (name == "#" && state_.arguments_known) return ShellText{std::to_string(state_.arguments.size())};
   if (number || (name.size() == 1 && !shell_name_start(name[0]))) {
-    return unknown_text(
+    ShellText out = unknown_text(
         fmt::format("${} is a value of the running shell and not known here; give it with {}", name, how_to_set(name)),
         0);
+    if (number && *number > 0 && state_.arguments_of_start && !state_.arguments_lost && shifting_ == 0)
+      out.unknowns.front().unset = "$" + name;
+    return out;
   }
   if (state_.variables.contains(name)) return std::nullopt;  // unset here
   if (name == "IFS" && !state_.others) return ShellText{" \t\n"};

@@ -53,6 +53,7 @@ class ShellEvaluator::Parameter {
         out_(out),
         origin_(shell.outer(part.begin)),
         all_(shell.text_.script->text.substr(part.begin, part.end - part.begin)),
+        name_(part.name),
         every_(part.name == "@" || part.name == "*" || part.subscript == "@" || part.subscript == "*"),
         slices_(part.op.size() > 1 && part.op[0] == ':' && std::string_view("-=?+").find(part.op[1]) > 3),
         changes_((!part.op.empty() && std::string_view("#%/,^").find(part.op[0]) != std::string_view::npos) ||
@@ -72,18 +73,24 @@ class ShellEvaluator::Parameter {
     if (part_.op == "?unclear" || (every_ && (!asks || part_.prefix == '!'))) return not_understood();
     if (!(every_ ? find_first() : find_one())) return;
     note_value();
+    if (!value_ && !every_ && part_.prefix == '!') shell_.ends_line(origin_);
     if (value_ && part_.prefix == '!') {
       if (!value_->unknowns.empty()) return put(*value_);
-      const std::string named = value_->text;
-      if (!may_be_named(named)) return no_name(named);
-      value_ = shell_.lookup(named);
-      if (shell_.state_.exits_on_unset && !replaces() && !is_sure(named)) shell_.unset_now_.push_back(when_set());
+      if (!may_be_named(value_->text)) return no_name(value_->text);
+      name_ = value_->text;
+      if (const auto bracket = name_.find('['); bracket != std::string::npos) {  // of a list that the script has
+        const std::string key = name_.substr(bracket + 1, name_.size() - bracket - 2);
+        const bool number = !key.empty() && key.find_first_not_of("0123456789") == std::string::npos;
+        value_ = number && name_.ends_with(']') ? shell_.scalar(name_.substr(0, bracket), key) : std::nullopt;
+        return value_ && part_.op.empty() ? put(*value_) : not_understood();
+      }
+      value_ = shell_.lookup(name_);
+      if (shell_.state_.exits_on_unset && !replaces() && !is_sure(name_)) shell_.unset_now_.push_back(when_set());
     }
     const bool maybe_none = is_argument(part_.name) && !shell_.state_.arguments_known && !is_given();
     if (maybe_none && shell_.state_.exits_on_unset && !replaces() && shell_.shifting_ == 0)
       shell_.unset_now_.push_back(when_set());
-    if (!value_ && !every_ && part_.prefix == '!') shell_.ends_line(origin_);
-    if (!value_ && !every_ && !replaces() && shell_.is_unset_here(part_.name)) value_ = ShellText{};
+    if (!value_ && !every_ && !replaces() && shell_.is_unset_here(name_)) value_ = ShellText{};
     if (part_.prefix == '#') return expand_length();
     if (part_.op.empty()) return expand_plain();
     if (slices_) return expand_slice();
@@ -122,15 +129,18 @@ class ShellEvaluator::Parameter {
     return value_ && (!number || value_->unknowns.empty());
   }
   void not_set() {
-    if (set_where_it_runs(part_.name) && !is_touched()) return unknown(not_set_here(part_.name));
+    if (set_where_it_runs(name_) && !is_touched()) return unknown(not_set_here(name_));
     if (shell_.state_.exits_on_unset) shell_.unset_now_.push_back(when_set());
-    unknown(why_not_set());
+    out_.open();
+    Unknown why{0, why_not_set(), origin_};
+    if (!is_touched() && part_.op.empty() && part_.prefix != '#' && shell_name_start(name_.front())) why.unset = name_;
+    out_.put_unknown(std::move(why));
   }
   [[nodiscard]] std::string when_set() const {
-    return fmt::format("unless {} is not set at line {}", part_.name, shell_.line_of(shell_.outer(part_.begin)));
+    return fmt::format("unless {} is not set at line {}", name_, shell_.line_of(shell_.outer(part_.begin)));
   }
   [[nodiscard]] std::string why_not_set() const {
-    return fmt::format("the variable {} is not set; give it with {}", part_.name, how_to_set(part_.name));
+    return fmt::format("the variable {} is not set; give it with {}", name_, how_to_set(name_));
   }
   // ${NAME:-…} and its kin: what is not set is theirs to say.
   [[nodiscard]] bool replaces() const {
@@ -139,7 +149,7 @@ class ShellEvaluator::Parameter {
   }
   [[nodiscard]] bool is_given() const { return shell_.is_given(part_.name); }
   // That this text sets or unsets it.
-  [[nodiscard]] bool is_touched() const { return shell_.state_.variables.contains(part_.name); }
+  [[nodiscard]] bool is_touched() const { return shell_.state_.variables.contains(name_); }
   [[nodiscard]] const ShellValue* array() const {
     return part_.subscript.empty() ? nullptr : shell_.state_.find(part_.name);
   }
@@ -165,7 +175,7 @@ class ShellEvaluator::Parameter {
 
   // What stands in where nothing sets it: as written, where it is more than names and text.
   void stand_in(const std::string& name, char op) {
-    const std::size_t from = 2 + part_.name.size() + part_.op.size();
+    const std::size_t from = 2 + (part_.prefix == '\0' ? 0 : 1) + part_.name.size() + part_.op.size();
     if (op == '+' || all_.size() <= from) return shell_.take_default(name, std::nullopt, origin_);
     const bool plain = std::ranges::all_of(part_.argument, [](const Part& piece) {
       return piece.kind == Part::Kind::kText || piece.kind == Part::Kind::kDecoded ||
@@ -372,12 +382,23 @@ class ShellEvaluator::Parameter {
     }
   }
 
+  // X=$TP, and then ${X:-2}: what nothing sets is nothing here, too.
+  void take_carried(char op) {
+    const bool carried = value_ && value_->text.size() == 1 && value_->unknowns.size() == 1 && is_touched();
+    const std::string unset = carried ? value_->unknowns.front().unset : std::string();
+    const bool given = shell_.is_given(unset) || (unset.starts_with('$') && shell_.is_given(unset.substr(1)));
+    if (unset.empty() || given || every_ || shell_.state_.exits_on_unset || shell_.start_.asked.contains(unset)) return;
+    stand_in(unset, op);
+    value_.reset();
+  }
+
   // Notes what stands in for what nothing sets; false where it is asked for instead.
   bool take_stand_in(char op, bool colon) {
     const ShellState& state = shell_.state_;
     const bool argument = is_argument(part_.name);
     const bool asks_instead = !every_ && (op == '+' || is_written_empty(part_.argument)) &&
-                              shell_.start_.asked.contains((argument ? "$" : "") + part_.name);
+                              shell_.start_.asked.contains((argument ? "$" : "") + name_);
+    if (colon && (op == '-' || op == '=' || op == '+')) take_carried(op);
     if (state.arguments_lost && !state.arguments_known && argument && !is_given()) {
       unknown(fmt::format("what ${} is here depends on a branch or a loop; give it with {}", part_.name,
                           how_to_set(part_.name)));
@@ -395,13 +416,13 @@ class ShellEvaluator::Parameter {
     }
     const bool has = value_ && !(colon && value_->text.empty());
     if (has || (op != '-' && op != '=' && op != '+') || !part_.subscript.empty() || every_) return true;
-    const bool defaults_to_nothing = value_ && value_->defaults != nullptr && value_->defaults->contains(part_.name);
-    const bool open = !value_ && !shell_.start_.is_here && !is_touched() && shell_name_start(part_.name.front());
+    const bool defaults_to_nothing = value_ && value_->defaults != nullptr && value_->defaults->contains(name_);
+    const bool open = !value_ && !shell_.start_.is_here && !is_touched() && shell_name_start(name_.front());
     if (open && asks_instead) {
       op == '+' ? unknown(why_not_set()) : not_set();
       return false;
     }
-    if (open || (defaults_to_nothing && op != '+')) stand_in(part_.name, op);
+    if (open || (defaults_to_nothing && op != '+')) stand_in(name_, op);
     return true;
   }
 
@@ -447,7 +468,8 @@ class ShellEvaluator::Parameter {
   const Part& part_;
   WordMaker& out_;
   std::size_t origin_;
-  std::string all_;  // as it is written
+  std::string all_;   // as it is written
+  std::string name_;  // of what is looked at: ${!NAME} looks at what NAME names
   bool every_;
   bool slices_;
   bool changes_;

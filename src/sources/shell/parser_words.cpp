@@ -355,9 +355,12 @@ void ShellParser::braces(Parts& parts, bool quoted) {
                        shell_name_start(part.name[0]) && (rest == "*" || rest == "@");
     const bool transforms = part.prefix == '\0' && !part.name.empty() && rest.size() == 2 && rest[0] == '@' &&
                             kTransforms.find(rest[1]) != std::string_view::npos;
+    const bool of_named = part.prefix == '!' && part.subscript.empty() && !part.name.empty() &&
+                          shell_name_start(part.name[0]) &&
+                          (part.op == ":-" || part.op == "-" || part.op == ":+" || part.op == "+");
     if (slices || transforms || names) {
       part.op = rest;
-    } else if (part.op.empty() || part.name.empty() || part.prefix != '\0') {
+    } else if (part.op.empty() || part.name.empty() || (part.prefix != '\0' && !of_named)) {
       part.op = "?unclear";
     } else {
       at_ = i + part.op.size();

@@ -382,7 +382,31 @@ std::string with_groups(const std::string& text, const std::string& line, const 
   return out;
 }
 
+std::optional<std::string> of_sed(const std::vector<std::string>& words, std::string_view input);
+
+// sed -e … -e …: each goes on with what the one before left.
+std::optional<std::string> of_several_sed(const std::vector<std::string>& words, std::string_view input) {
+  std::vector<std::string> flags = {words.front()};
+  std::vector<std::string> commands;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (words[i] == "-e" && i + 1 < words.size())
+      commands.push_back(words[++i]);
+    else if (words[i] == "-E" || words[i] == "-r")
+      flags.push_back(words[i]);
+    else
+      return std::nullopt;
+  }
+  std::optional<std::string> out(input);
+  for (const std::string& command : commands) {
+    std::vector<std::string> one = flags;
+    one.push_back(command);
+    out = out ? of_sed(one, *out) : std::nullopt;
+  }
+  return out;
+}
+
 std::optional<std::string> of_sed(const std::vector<std::string>& words, std::string_view input) {
+  if (std::ranges::count(words, "-e") > 1) return of_several_sed(words, input);
   std::string command;
   int flags = 0;
   bool quiet = false;
