@@ -224,14 +224,16 @@ void ManifestReader::document(const YamlNode& root) {
   if (is_map(&root) && value_of(root, "apiVersion") != nullptr && served(root)) return;
   if (is_map(&root) && value_of(root, "apiVersion") != nullptr)
     around.dialect = Dialect::kKubernetes;
-  else if (azure_ = is_azure(root); azure_)
+  else if (azure_ = is_azure(root); azure_) {
     around.dialect = Dialect::kWorkflow;
-  else if (is_map(&root) && (value_of(root, "jobs") != nullptr || is_action(root))) {
+    parameters_of_azure(root);
+  } else if (is_map(&root) && (value_of(root, "jobs") != nullptr || is_action(root))) {
     around.dialect = Dialect::kWorkflow;
     // CircleCI; GitHub's jobs say what they run on.
     if (value_of(root, "version") != nullptr && value_of(root, "on") == nullptr) {
       around.options = {"-eo", "pipefail"};
       executors_ = value_of(root, "executors");
+      parameters_of_circle(root);
       tree_.fill_in([this](const ShellWord& word) { return without_parameters_of_circle(word); });
     }
     find_inputs(root);
@@ -258,6 +260,21 @@ ShellText ManifestReader::given_or_unknown(const std::string& expression, std::s
                       offset);
 }
 
+// What a pipeline takes where nobody gives it another value.
+void ManifestReader::parameters_of_circle(const YamlNode& root) {
+  const YamlNode* all = value_of(root, "parameters");
+  if (!is_map(all)) return;
+  for (const auto& [name, parameter] : all->pairs) {
+    const YamlNode* value = is_map(parameter) ? value_of(*parameter, "default") : nullptr;
+    const bool number = is_scalar(value) && value->tag == "int" && !value->text.starts_with('0');
+    const bool plain =
+        number || (is_scalar(value) && value->tag == "str" && value->text.find("<<") == std::string::npos);
+    if (is_scalar(name) && plain)
+      parameters_.insert_or_assign("pipeline.parameters." + name->text,
+                                   ShellText{value->text, std::vector(value->text.size(), tree_.offset(*value)), {}});
+  }
+}
+
 // << parameters.NAME >> of CircleCI is filled in before a shell sees it.
 ShellWord ManifestReader::without_parameters_of_circle(const ShellWord& word) const {
   constexpr std::string_view kNames = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
@@ -267,7 +284,11 @@ ShellWord ManifestReader::without_parameters_of_circle(const ShellWord& word) co
     if (from >= expression.size() - 2 ||
         expression.substr(from, to + 1 - from).find_first_not_of(kNames) != std::string::npos)
       return std::nullopt;
-    return given_or_unknown(expression, offset, "by CircleCI");
+    const std::string name = expression.substr(from, to + 1 - from);
+    const auto known = given_.contains(expression) ? parameters_.end() : parameters_.find(name);
+    if (known == parameters_.end()) return given_or_unknown(expression, offset, "by CircleCI");
+    const ShellText text{known->second.text, std::vector(known->second.text.size(), offset), {}};
+    return standing_in(text, name, known->second.origin.empty() ? offset : known->second.origin.front());
   };
   return {filled_expressions(word, "<<", ">>", value), word.begin, word.end};
 }
@@ -285,8 +306,6 @@ ShellWord ManifestReader::without_templates(const ShellWord& word) const {
 void ManifestReader::walk(const YamlNode& node, Around around, int depth, const std::string& key) {
   if (depth > limits::kManifestDepth || ++seen_ > limits::kManifestNodes || stopped() || !spend(1)) return;
   if (node.kind == YamlNode::kSequence) {
-    if (around.dialect == Dialect::kPiece && (key == "runcmd" || key == "bootcmd"))
-      return cloud_commands(node, around, key);
     if (list_that_starts(node, around, key)) return;
     if (around.dialect == Dialect::kWorkflow && key == "steps") return steps(node, std::move(around), depth);
     for (const YamlNode* item : node.items) walk(*item, around, depth + 1, key);
@@ -297,7 +316,7 @@ void ManifestReader::walk(const YamlNode& node, Around around, int depth, const 
     return walk_map(*patches_.at(&node), std::move(around), depth, key);
   const YamlNode* vars = tasks_ ? value_of(node, "vars") : nullptr;
   if (is_map(vars)) scopes_.push_back(vars);
-  walk_map(node, std::move(around), depth, key);
+  if (!tasks_ || !walk_loop(node, around, depth, key)) walk_map(node, std::move(around), depth, key);
   if (is_map(vars)) scopes_.pop_back();
 }
 
@@ -325,6 +344,7 @@ void ManifestReader::walk_map(const YamlNode& node, Around around, int depth, co
   if (text_of(node, "module") == "sglang.launch_server") return debugged(node, around);
   if (around.dialect == Dialect::kPiece && (started_by_pm2(node, around) || inspected(node, around))) return;
   if (tmux_session(node, around)) return;
+  if (is_cloud_config(node, around)) return cloud_config(node, around);
   if (around.dialect == Dialect::kWorkflow && step_in_image(node, around)) return;
   if (around.dialect == Dialect::kKubernetes && is_scalar(value_of(node, "source"))) return argo_script(node, around);
   if (around.dialect == Dialect::kCompose && part_of(node, "build") != nullptr) return container(node, around);
@@ -382,6 +402,10 @@ ManifestReader::Around ManifestReader::inside_of(const Around& around, std::stri
   const bool has_part = own.find("prefill") != std::string::npos || own.find("decode") != std::string::npos;
   const bool names = key == "services" || has_part;
   if (around.dialect == Dialect::kKubernetes && names && !around.name.empty()) out.name += "/" + own;
+  if (own.starts_with("${{ if") || own.starts_with("${{ else")) {  // of Azure
+    const std::string condition = own.substr(4, own.size() - std::min<std::size_t>(own.size(), 7));
+    out.when += fmt::format("{}where `{}` holds", out.when.empty() ? "" : "; ", condition);
+  }
   return out;
 }
 

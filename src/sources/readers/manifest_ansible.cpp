@@ -4,6 +4,8 @@
 #include <array>
 #include <cctype>
 
+#include <fmt/format.h>
+
 #include "src/base/limits.h"
 #include "src/sources/readers/manifest_reader.h"
 
@@ -102,10 +104,52 @@ std::optional<ShellText> ManifestReader::of_others(const ShellText& written, con
   return known && out.text.find("{{") == std::string::npos ? std::optional(std::move(out)) : std::nullopt;
 }
 
+// {{ item }}, {{ item.PART }} and {{ item['PART'] }} of the loop around, where that is a text as it is written.
+const YamlNode* ManifestReader::part_of_item(std::string_view expression) const {
+  if (items_.empty()) return nullptr;
+  std::string inside;
+  for (const char c : expression.substr(2, expression.size() - 4)) {
+    if (c != ' ' && c != '\t') inside += c;
+  }
+  const YamlNode* out = nullptr;
+  constexpr std::string_view kName = "item";
+  const std::string part = inside.starts_with(kName) ? inside.substr(kName.size()) : "?";
+  if (part.empty()) out = items_.back();
+  const bool quoted = part.starts_with("['") || part.starts_with("[\"");
+  const bool bracket = quoted && part.size() > 4 && part.ends_with(std::string(1, part[1]) + "]");
+  if (is_map(items_.back()) && part.size() > 1 && (part[0] == '.' || bracket))
+    out = value_of(*items_.back(), bracket ? part.substr(2, part.size() - 4) : part.substr(1));
+  const bool plain = out != nullptr && is_printed_as_written(*out) && out->text.find("{{") == std::string::npos;
+  return plain ? out : nullptr;
+}
+
+// A task with a loop over what stands there, once for each item; false where it has none, or another.
+bool ManifestReader::walk_loop(const YamlNode& node, const Around& around, int depth, const std::string& key) {
+  const YamlNode* list = value_of(node, "loop");
+  for (const char* old : {"with_items", "with_list"}) {
+    if (list == nullptr) list = value_of(node, old);
+  }
+  const auto is_item = [](const YamlNode* item) { return is_scalar(item) || is_map(item); };
+  if (!is_list(list) || value_of(node, "loop_control") != nullptr || list->items.empty() || !items_.empty() ||
+      !std::ranges::all_of(list->items, is_item) || open_names_.contains("item"))
+    return false;
+  for (const YamlNode* item : list->items) {
+    Around turn = around;
+    if (is_scalar(item)) turn.when += fmt::format("{}item={}", turn.when.empty() ? "" : ", ", item->text);
+    items_.push_back(item);
+    walk_map(node, std::move(turn), depth, key);
+    items_.pop_back();
+  }
+  return true;
+}
+
 // The value that the innermost `vars` around gives it.
 std::optional<ShellText> ManifestReader::of_play(const std::string& expression, std::size_t offset, int depth) const {
+  if (const YamlNode* item = part_of_item(expression); item != nullptr)
+    return ShellText{item->text, std::vector<std::size_t>(item->text.size(), offset), {}};
   const std::string name = name_in(expression);
-  if (name.empty() || open_names_.contains(name) || open_names_.contains("*")) return std::nullopt;
+  if (name.empty() || (name == "item" && !items_.empty()) || open_names_.contains(name) || open_names_.contains("*"))
+    return std::nullopt;
   for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
     const YamlNode* value = value_of(**scope, name);
     if (value == nullptr) continue;

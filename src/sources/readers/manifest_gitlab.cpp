@@ -306,9 +306,39 @@ void ManifestReader::gitlab_job(const YamlNode& job, Around around, const Values
   };
   run({"before_script", "script"});
   run({"after_script"});
-  for (const auto& [name, value] : job.pairs) {  // services with a command of their own
-    if (is_scalar(name) && name->text == "services") walk(*value, around, 1, name->text);
+  if (const YamlNode* services = value_of(job, "services"); is_list(services)) {
+    for (const YamlNode* one : services->items) gitlab_service(*one, around);
   }
+}
+
+// {name: IMAGE, entrypoint: […], command: […]}, which sees the variables of its job.
+void ManifestReader::gitlab_service(const YamlNode& service, Around around) {
+  if (!is_map(&service)) return;
+  around.options.clear();
+  around.name = text_of(service, "alias");
+  around.image.clear();
+  if (const YamlNode* image = value_of(service, "name"); is_scalar(image)) {
+    const ShellWord word = tree_.word(*image);
+    const auto filled = interpolate(word, Interpolation::kCompose, source_.text, given_, around.env);
+    set_image(word.text, filled ? static_cast<const ShellText&>(*filled) : word, around);
+  }
+  if (const YamlNode* own = value_of(service, "variables"); is_map(own)) environment(*own, around, around.env);
+  std::vector<ShellWord> words;
+  for (const char* key : {"entrypoint", "command"}) {
+    const YamlNode* part = value_of(service, key);
+    if (!is_list(part)) continue;
+    for (ShellWord& word : words_of(*part)) words.push_back(std::move(word));
+  }
+  if (!std::ranges::any_of(words, [](const ShellWord& word) { return speaks(word); })) return;
+  RunContext context = context_of(around);
+  context.elsewhere = true;
+  for (const ShellWord& word : words) {
+    if (word.text.find('$') == std::string::npos) continue;
+    context.unknown.push_back(
+        {fmt::format("what GitLab makes of the $ in {} of a service is not known", word.text), word.begin, {}});
+    break;
+  }
+  finder_.words(words, context);
 }
 
 }  // namespace preflight::sources

@@ -91,6 +91,8 @@ class ManifestReader {
   void document(const YamlNode& root);
   void account_for_prose(const YamlNode& node, int depth, bool prose);
   void walk(const YamlNode& node, Around around, int depth, const std::string& key);
+  [[nodiscard]] const YamlNode* part_of_item(std::string_view expression) const;
+  bool walk_loop(const YamlNode& node, const Around& around, int depth, const std::string& key);
   void walk_map(const YamlNode& node, Around around, int depth, const std::string& key);
   static Around inside_of(const Around& around, std::string_view key, const std::string& own);
   void find_open_names(const YamlNode& node, int depth);
@@ -101,13 +103,17 @@ class ManifestReader {
   [[nodiscard]] ShellText given_or_unknown(const std::string& expression, std::size_t offset,
                                            std::string_view where) const;
   [[nodiscard]] ShellWord without_templates(const ShellWord& word) const;
+  void parameters_of_circle(const YamlNode& root);
   [[nodiscard]] ShellWord without_parameters_of_circle(const ShellWord& word) const;
   static bool is_lifecycle(std::string_view key);
   void written_file(const YamlNode& node, const YamlNode& content, const Around& around);
   static bool is_step(std::string_view key, const Around& around);
   void text_that_starts(const YamlNode& value, const Around& around, const std::string& key);
   bool list_that_starts(const YamlNode& node, const Around& around, const std::string& key);
-  void cloud_commands(const YamlNode& list, const Around& around, const std::string& key);
+  [[nodiscard]] bool is_cloud_config(const YamlNode& node, const Around& around) const;
+  void cloud_config(const YamlNode& node, const Around& around);
+  ShellText cloud_file(const YamlNode& file) const;
+  void cloud_commands(const YamlNode& list, ShellText& script);
   static void append_quoted(ShellText& script, const ShellWord& word);
   void debugged(const YamlNode& node, const Around& around);
   void argo_script(const YamlNode& node, const Around& around);
@@ -206,6 +212,7 @@ class ManifestReader {
   void matrix_variables(const YamlNode& job, Values& env);
   void script_lines(const YamlNode& node, ShellText& out, int depth);
   std::vector<Values> gitlab_matrix(const YamlNode& job);
+  void gitlab_service(const YamlNode& service, Around around);
   void gitlab_job(const YamlNode& job, const Around& around);
   void gitlab_job(const YamlNode& job, Around around, const Values& row);
 
@@ -283,6 +290,7 @@ class ManifestReader {
   void value_from(const YamlNode& from, const std::string& name, const YamlNode& at, const Around& around, Values& env);
   void set_unknown(const std::string& name, std::string_view where, const YamlNode& at, Values& env) const;
   static bool is_azure(const YamlNode& root);
+  void parameters_of_azure(const YamlNode& root);
   void variables_of_azure(const YamlNode& node, Around& around);
   void matrix_of_azure(const YamlNode& node, Around& around) const;
   [[nodiscard]] ShellText with_macros(const ShellText& text, const Values& macros) const;
@@ -330,6 +338,8 @@ class ManifestReader {
   std::set<std::string> open_names_ = {};             // that something else in the file sets
   bool tasks_ = false;                                // of Ansible: what is around a container is set on its host
   std::map<std::string, WorkflowValue> inputs_ = {};  // of a workflow: defaults of what its caller may give
+  Values parameters_ = {};                            // of a pipeline, by default
+  std::vector<const YamlNode*> items_ = {};           // of Ansible's loops around what is at hand
   bool called_only_ = false;                    // a workflow that runs by hand or by another one alone: inputs are set
   std::map<std::string, ShellWord> by_matrix_;  // variables of a workflow as written, where the matrix fills them in
   std::size_t together_ = 0;                    // services that share the network of the host

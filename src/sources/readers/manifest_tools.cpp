@@ -17,11 +17,6 @@ using python::YamlNode;
 
 namespace {
 
-bool all_words(const YamlNode* list) {
-  return is_list(list) &&
-         std::all_of(list->items.begin(), list->items.end(), [](const YamlNode* item) { return is_scalar(item); });
-}
-
 // An image in the parts that charts ask for, {repository, tag}: no program that starts containers reads such a one.
 bool has_image_in_parts(const YamlNode& node, int depth, int& left) {
   constexpr int kDeep = 3;
@@ -77,11 +72,56 @@ ShellWord ManifestReader::without_editor_names(const ShellWord& word) const {
   return {filled_expressions(word, "${", "}", value), word.begin, word.end};
 }
 
+// A word of a task as the editor puts it into the line for its shell: {value: TEXT, quoting: strong | weak | escape},
+// or a text, which gets single quotes where it holds a blank.
+static bool put_task_word(const YamlTree& tree, const YamlNode& item, ShellText& line) {
+  const YamlNode* text = is_map(&item) ? value_of(item, "value") : &item;
+  if (!is_scalar(text)) return false;
+  const ShellWord word = tree.word(*text);
+  const std::string how = is_map(&item) ? text_of(item, "quoting") : std::string();
+  const bool blank = word.text.find(' ') != std::string::npos;
+  const std::string_view sign = how == "weak" ? "\"" : how == "strong" || (how.empty() && blank) ? "'" : "";
+  const std::string_view special = sign == "'" ? "'" : how == "weak" ? "\"" : how == "escape" ? " \"'\\" : "";
+  if (sign == "'" && word.text.find('\'') != std::string::npos) return false;
+  append(line, {std::string(sign), std::vector<std::size_t>(sign.size(), word.begin), {}});
+  for (std::size_t i = 0; i < word.text.size(); ++i) {
+    if (special.find(word.text[i]) != std::string_view::npos) append(line, {"\\", {word.begin}, {}});
+    append(line, slice(word, i, i + 1));
+  }
+  append(line, {std::string(sign), std::vector<std::size_t>(sign.size(), word.end), {}});
+  append(line, {" ", {word.end}, {}});
+  return true;
+}
+
+// The line that the shell of a task gets; none where its words are not followed.
+static std::optional<ShellText> task_line(const YamlTree& tree, const YamlNode& command, const YamlNode* args) {
+  if (args == nullptr) return is_scalar(&command) ? std::optional<ShellText>(tree.word(command)) : std::nullopt;
+  ShellText out;
+  const bool words =
+      is_list(args) && put_task_word(tree, command, out) &&
+      std::ranges::all_of(args->items, [&](const YamlNode* one) { return put_task_word(tree, *one, out); });
+  return words ? std::optional(std::move(out)) : std::nullopt;
+}
+
+// The words of a task that no shell reads.
+static std::optional<std::vector<ShellWord>> process_words(const YamlTree& tree, const YamlNode& command,
+                                                           const YamlNode* args) {
+  if (!is_scalar(&command)) return std::nullopt;
+  std::vector<ShellWord> out = {tree.word(command)};
+  if (!is_list(args)) return out;
+  for (const YamlNode* one : args->items) {
+    const YamlNode* text = is_map(one) ? value_of(*one, "value") : one;
+    if (!is_scalar(text)) return std::nullopt;
+    out.push_back(tree.word(*text));
+  }
+  return out;
+}
+
 // An editor's task: a program with its arguments, or a text for a shell with words behind it.
 bool ManifestReader::started_by_editor(const YamlNode& node, const Around& around) {
   const YamlNode* command = value_of(node, "command");
   const YamlNode* args = value_of(node, "args");
-  if (!editor_ || !is_scalar(command) || (args != nullptr && !all_words(args))) return false;
+  if (!editor_ || command == nullptr || is_list(command)) return false;
   RunContext context = context_of(around, text_of(node, "label"));
   const YamlNode* options = value_of(node, "options");
   const YamlNode* env = is_map(options) ? value_of(*options, "env") : nullptr;
@@ -90,18 +130,24 @@ bool ManifestReader::started_by_editor(const YamlNode& node, const Around& aroun
     context.unknown.push_back(
         {"`linux` of this task changes it: give the launch as a command", tree_.offset(*own), {}});
   }
-  const ShellWord first = tree_.word(*command);
-  const bool process = text_of(node, "type") == "process";
-  if (args == nullptr && !process) {
-    if (speaks(first)) run_script(first, context);
+  if (text_of(node, "type") != "process") {
+    const auto line = task_line(tree_, *command, args);
+    if (!line) return false;
+    const bool blank = args != nullptr && is_scalar(command) && command->text.find(' ') != std::string::npos;
+    if (blank && speaks(*line)) {
+      finder_.account(*line);
+      finder_.note({"SH004",
+                    "words stand beside this command, so the editor puts quotes around it, and no program has that "
+                    "name: put each word of it among `args`",
+                    tree_.offset(*command)});
+    } else if (speaks(*line)) {
+      run_script(*line, context);
+    }
     return true;
   }
-  std::vector<ShellWord> words = process ? std::vector<ShellWord>{first} : plain_words(first);
-  if (args != nullptr) {
-    for (ShellWord& word : words_of(*args)) words.push_back(std::move(word));
-  }
-  if (std::any_of(words.begin(), words.end(), [](const ShellWord& word) { return speaks(word); }))
-    finder_.words(words, context);
+  const auto words = process_words(tree_, *command, args);
+  if (!words) return false;
+  if (std::ranges::any_of(*words, [](const ShellWord& word) { return speaks(word); })) finder_.words(*words, context);
   return true;
 }
 
@@ -184,10 +230,34 @@ bool ManifestReader::is_azure(const YamlNode& root) {
   return std::ranges::any_of(kParts, [&](std::string_view part) {
     const YamlNode* list = value_of(root, part);
     return is_list(list) && std::ranges::any_of(list->items, [&](const YamlNode* item) {
-             return is_map(item) &&
+             if (!is_map(item)) return false;
+             const bool put_in = std::ranges::any_of(item->pairs, [](const auto& pair) {  // ${{ if … }}, ${{ each … }}
+               return is_scalar(pair.first) && pair.first->text.starts_with("${{");
+             });
+             return put_in ||
                     std::ranges::any_of(kItems, [&](std::string_view key) { return value_of(*item, key) != nullptr; });
            });
   });
+}
+
+// What ${{ parameters.NAME }} is where nobody gives it another value, as texts print it.
+void ManifestReader::parameters_of_azure(const YamlNode& root) {
+  const YamlNode* all = value_of(root, "parameters");
+  if (!is_list(all)) return;
+  for (const YamlNode* one : all->items) {
+    const YamlNode* value = is_map(one) ? value_of(*one, "default") : nullptr;
+    if (!is_scalar(value) || value->tag == "null" || value->text.find("${{") != std::string::npos) continue;
+    WorkflowValue known = workflow_text(tree_.word(*value));
+    const std::string type = text_of(*one, "type");
+    if (type == "boolean") known.text.text = ascii_lower(known.text.text) == "true" ? "True" : "False";
+    if (type == "boolean") known.text.origin.assign(known.text.text.size(), tree_.offset(*value));
+    const bool whole = known.text.text.find_first_not_of("0123456789") == std::string::npos &&
+                       (!known.text.text.starts_with('0') || known.text.text.size() == 1);
+    if (type == "number" && !whole) continue;  // which is printed otherwise than it is written
+    if (type == "number") known.kind = WorkflowValue::Kind::kNumber;
+    if (type == "string" || type == "number" || type == "boolean")
+      inputs_.insert_or_assign(text_of(*one, "name"), known);
+  }
 }
 
 // What a variable is called in the environment: model.path is MODEL_PATH.
@@ -200,6 +270,15 @@ static std::string name_in_environment(std::string name) {
 void ManifestReader::variables_of_azure(const YamlNode& node, Around& around) {
   Values named;
   environment(node, around, named, "variables");
+  for (const auto& [key, inner] : node.pairs) {  // ${{ if … }}: {NAME: VALUE}
+    if (!is_scalar(key) || !key->text.starts_with("${{") || !is_map(inner)) continue;
+    for (const auto& [name, value] : inner->pairs) {
+      if (is_scalar(name))
+        named[name->text] = unknown_text(
+            fmt::format("{} is set where {} holds; give it with {}", name->text, key->text, how_to_set(name->text)),
+            tree_.offset(*value));
+    }
+  }
   for (const auto& [name, value] : named) around.macros.insert_or_assign(ascii_lower(name), value);
   for (const auto& [name, value] : named) {
     ShellText text = with_macros(value, around.macros);

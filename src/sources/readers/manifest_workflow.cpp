@@ -54,10 +54,51 @@ void ManifestReader::step(const YamlNode& value, const Around& around) {
   turns(script, around, around.env, context);
 }
 
-// runcmd and bootcmd of cloud-init: one script of its items; a list among them is a command of which every word is
-// quoted.
-void ManifestReader::cloud_commands(const YamlNode& list, const Around& around, const std::string& key) {
+// Keys of cloud-init that one script is made of.
+constexpr std::array<const char*, 3> kCloudKeys = {"bootcmd", "write_files", "runcmd"};
+
+bool ManifestReader::is_cloud_config(const YamlNode& node, const Around& around) const {
+  return around.dialect == Dialect::kPiece && source_.text.starts_with("#cloud-config") &&
+         std::any_of(kCloudKeys.begin(), kCloudKeys.end(),
+                     [&](const char* key) { return is_list(value_of(node, key)); });
+}
+
+// What cloud-init does to a machine, as one script: bootcmd, then files are written, then runcmd.
+void ManifestReader::cloud_config(const YamlNode& node, const Around& around) {
   ShellText script;
+  for (const char* key : kCloudKeys) {
+    const YamlNode* list = value_of(node, key);
+    if (!is_list(list)) continue;
+    const bool files = std::string_view(key) == "write_files";
+    if (!files) cloud_commands(*list, script);
+    for (const YamlNode* item : list->items) {
+      if (files && is_map(item)) append(script, cloud_file(*item));
+    }
+  }
+  if (speaks(script)) run_script(script, context_of(around, "runcmd"));
+}
+
+// A file of write_files as the here-document that writes it; nothing where its text is not written plainly.
+ShellText ManifestReader::cloud_file(const YamlNode& file) const {
+  const YamlNode* content = value_of(file, "content");
+  const YamlNode* path = value_of(file, "path");
+  const std::string encoding = text_of(file, "encoding");
+  if (!is_scalar(content) || !is_scalar(path) || !(encoding.empty() || encoding == "text/plain")) return {};
+  const ShellWord text = tree_.word(*content);
+  ShellText out;
+  const auto sign = [&](std::string_view written, std::size_t at) {
+    append(out, {std::string(written), std::vector<std::size_t>(written.size(), at), {}});
+  };
+  sign(text_of(file, "append") == "true" ? "cat >> " : "cat > ", text.begin);
+  append_quoted(out, tree_.word(*path));
+  sign("<<'END_OF_THE_FILE'\n", text.begin);
+  append(out, text);
+  sign(text.text.ends_with('\n') ? "END_OF_THE_FILE\n" : "\nEND_OF_THE_FILE\n", std::max(text.end, text.begin + 1) - 1);
+  return out;
+}
+
+// runcmd and bootcmd: a list among the items is a command of which every word is quoted.
+void ManifestReader::cloud_commands(const YamlNode& list, ShellText& script) {
   for (const YamlNode* item : list.items) {
     if (!is_list(item)) {
       if (is_scalar(item)) append(script, tree_.word(*item));
@@ -66,7 +107,6 @@ void ManifestReader::cloud_commands(const YamlNode& list, const Around& around, 
     }
     append(script, {"\n", {script.origin.empty() ? 0 : script.origin.back()}, {}});
   }
-  if (speaks(script)) run_script(script, context_of(around, key));
 }
 
 // A word in single quotes and a space behind it; a quote in it stands between two of them.
@@ -485,6 +525,12 @@ WorkflowOperand ManifestReader::of_workflow(const std::string& path, const Value
   if (row != nullptr && path.starts_with("matrix.")) return names_of_row(*row)(path);
   if (const auto known = env.find(behind("env.")); known != env.end()) return {workflow_text(known->second)};
   if (!behind("vars.").empty()) return {.not_given = path};
+  if (const auto known = inputs_.find(behind("parameters.")); azure_ && known != inputs_.end()) {
+    WorkflowValue value = known->second;
+    const std::size_t at = value.text.origin.empty() ? offset : value.text.origin.front();
+    value.text = standing_in(std::move(value.text), path, at);
+    return {std::move(value)};
+  }
   const bool as_event = path.starts_with("github.event.inputs.");
   const std::string name = behind(as_event ? "github.event.inputs." : "inputs.");
   if (name.empty()) return {};

@@ -84,6 +84,17 @@ std::size_t prompt_of(std::string_view line) {
   if (line.starts_with("$ ")) return 2;
   std::size_t from = 0;
   if (line.starts_with('(')) from = std::min(line.find(") "), line.size() - 2) + 2;
+  if (from > 0 && line.substr(from).starts_with("$ ")) return from + 2;
+  if (const auto close = line.find(']', from); line.substr(from).starts_with('[') && close != line.npos) {
+    const std::string_view place = line.substr(from, close - from);  // "[user@host srv]$ "
+    const std::string_view sign = line.substr(close + 1, 2);
+    if (place.find('@') != place.npos && (sign == "$ " || sign == "# ")) return close + 3;
+  }
+  for (const std::string_view shell : {"bash-", "sh-"}) {  // "bash-5.1$ "
+    const auto sign = line.find_first_not_of("0123456789.", from + shell.size());
+    const bool begins = line.substr(from).starts_with(shell) && sign != line.npos;
+    if (begins && (line.substr(sign, 2) == "$ " || line.substr(sign, 2) == "# ")) return sign + 2;
+  }
   const auto sign = line.find_first_of("$#", from);
   const auto host = line.find('@', from);
   if (sign == std::string_view::npos || host == std::string_view::npos || host > sign || host == from) return 0;
