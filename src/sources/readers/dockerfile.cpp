@@ -6,6 +6,7 @@
 #include <climits>
 #include <filesystem>
 #include <map>
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -314,14 +315,62 @@ bool uses(const ShellCommand& command, const std::string& name) {
   });
 }
 
-// Scripts that a RUN writes: `cat > FILE <<END`, `echo … > FILE`, with the variables of the build. What it may change
-// otherwise is not known any longer.
-Result<bool> keep_written(Image& image, const ShellText& run, const SourceText& source) {
+// `RUN <<END`, where a shell reads what stands in it: that text; another RUN is its own.
+ShellText script_of_run(const ShellText& run) {
+  const auto first = run.text.find_first_not_of(" \t");
+  if (first == std::string::npos || !std::string_view(run.text).substr(first).starts_with("<<")) return run;
+  const auto line = std::min(run.text.find('\n', first), run.text.size());
+  const auto behind = std::min(run.text.find_first_of(" \t", first), line);
+  const auto program = run.text.find_first_not_of(" \t\r", behind);
+  const std::string name = program < line ? run.text.substr(program, line - program) : std::string();
+  const auto last = run.text.rfind('\n', run.text.size() < 2 ? 0 : run.text.size() - 2);
+  const bool read = (name.empty() || is_shell(name)) && last != std::string::npos && last > line;
+  return read ? slice(run, line + 1, last + 1) : ShellText{};
+}
+
+// Whether the command puts what it prints behind what the file of its output holds.
+bool appends(const ShellCommand& writer, std::string_view text) {
+  const std::string_view behind = text.substr(std::min(writer.begin, text.size()));
+  const std::string_view line = behind.substr(0, behind.find('\n'));
+  for (auto file = line.find(writer.output); file != line.npos; file = line.find(writer.output, file + 1)) {
+    const auto sign = file == 0 ? line.npos : line.find_last_not_of(" \t\"'", file - 1);
+    if (sign != line.npos && sign > 0 && line[sign] == '>') return line[sign - 1] == '>';
+  }
+  return false;
+}
+
+// What a command of RUN writes into a file that may be a script; `before`: the files in front of that RUN.
+void take_written(Image& image, const std::map<std::string, ShellText>& before, const ShellCommand& writer,
+                  const SourceText& source) {
+  const std::string path = image_path(image.folder, writer.output);
+  ShellText text = writer.input.front();
+  if (appends(writer, source.text)) {
+    const bool changed = image.files.contains(path);
+    const auto& files = changed ? image.files : before;
+    const auto old = files.find(path);
+    if (old == files.end()) return;  // a file of the base image, or none
+    text = old->second;
+    append(text, writer.input.front());
+  }
+  const bool script =
+      text.text.starts_with("#!") || path.ends_with(".sh") || text.text.find("sglang") != text.text.npos;
+  if (!script) return;
+  image.bytes += text.text.size();
+  image.files.insert_or_assign(path, std::move(text));
+}
+
+// Scripts that a RUN writes: `cat > FILE <<END`, `echo … > FILE`, `echo … >> FILE`, with the variables of the build.
+// What it may change otherwise is not known any longer.
+Result<bool> keep_written(Image& image, const ShellText& whole, const SourceText& source) {
+  const auto before = image.files;
   std::erase_if(image.files, [&](const auto& file) {
-    return alters(run.text, std::filesystem::path(file.first).filename().string());
+    return alters(whole.text, std::filesystem::path(file.first).filename().string());
   });
-  const bool writes = run.text.find('>') != std::string::npos && run.text.find(">>") == std::string::npos;
-  if (!writes || run.text.find("sglang") == std::string::npos) return true;
+  const ShellText run = script_of_run(whole);
+  constexpr auto kBranches = std::to_array<std::string_view>({"||", "if ", "for ", "while ", "case "});
+  const bool open =
+      std::ranges::any_of(kBranches, [&](std::string_view word) { return run.text.find(word) != std::string::npos; });
+  if (run.text.find('>') == std::string::npos || (open && run.text.find(">>") != std::string::npos)) return true;
   auto parsed = parse_shell(run, source.text, source.given, image.known);
   if (!parsed) return true;  // what is no shell text writes nothing that is known
   for (const ShellCommand& writer : parsed->commands) {
@@ -329,10 +378,11 @@ Result<bool> keep_written(Image& image, const ShellText& run, const SourceText& 
     const std::string name = std::filesystem::path(writer.output).filename().string();
     const bool alone = std::ranges::none_of(
         parsed->commands, [&](const ShellCommand& other) { return &other != &writer && uses(other, name); });
-    if (alone) image.files.insert_or_assign(image_path(image.folder, writer.output), writer.input.front());
-    image.bytes += alone ? writer.input.front().text.size() : 0;
+    if (!alone) continue;
+    take_written(image, before, writer, source);
+    if (auto done = is_followed(image); !done) return done;
   }
-  return is_followed(image);
+  return true;
 }
 
 // `docker build -f FOLDER/Dockerfile .` copies from further up in the repository: where a file of that name lies there,
@@ -535,10 +585,16 @@ Result<bool> run_image(Image& image, const SourceText& source, LaunchFinder& fin
       continue;
     }
     std::vector<ShellWord> plain = plain_words(**part);
+    if (!plain.empty() && plain.front().text == "exec") plain.erase(plain.begin());
     bring_scripts(image, plain, source);
-    if (script_among(image.files, plain)) {
-      words = std::move(plain);
-      break;
+    if (const auto at = script_among(image.files, plain)) {
+      constexpr std::string_view kOfShell = "$&|;<>`*?~()#!";
+      if ((*part)->text.find_first_of(kOfShell) == std::string::npos) {
+        words = std::move(plain);
+        break;
+      }
+      context.files = std::make_shared<const std::map<std::string, ShellText>>(image.files);
+      finder.account(image.files.at(plain[*at].text));
     }
     if (!image.other_shell) ask_of_sh(**part, context.unknown);
     if (auto done = finder.script(**part, context); !done) return done;
