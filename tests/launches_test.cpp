@@ -1007,6 +1007,19 @@ TEST(CheckPaths, EachFileCountsOnce) {
               HasSubstr("\n1 file: 1 launch checked"));
 }
 
+// What an earlier run wrote into the folder holds the launches of other files.
+TEST(CheckPaths, ReportsOfAnEarlierRunAreNotReadAgain) {
+  const TemporaryDirectory dir;
+  dir.file("serve.sh", kServe + "--tp 2\n");
+  const std::string out = dir.path() + "/report.";
+  run_tool({"check", "--no-kernel", dir.path(), "--output", "json=" + out + "json", "--output", "html=" + out + "html",
+            "--output", "sarif=" + out + "sarif", "--output", "junit=" + out + "xml", "--output",
+            "gitlab=" + out + "gl", "--output", "markdown=" + out + "md"});
+  const ToolRun again = run_tool({"check", "--no-kernel", dir.path()});
+  EXPECT_THAT(again.out, HasSubstr("\n1 file: 1 launch checked"));
+  EXPECT_THAT(again.out, HasSubstr("0 not readable"));
+}
+
 // A folder is not said to hold no launch without a word of what in it was not looked into.
 TEST(CheckPaths, WhatIsNoFileOfTheFolderIsTold) {
   const TemporaryDirectory dir;
