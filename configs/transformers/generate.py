@@ -451,6 +451,9 @@ class Reader:
                     if s.value.args and ast.unparse(s.value.args[0]) != "*args":
                         raise Unsupported(ast.unparse(s))
                     return [["super" if text.endswith("post_init__") else "superinit", self.arguments(s.value)]]
+                if text == "PreTrainedConfig.__post_init__" and self.cls.__bases__[0].__name__ == "PreTrainedConfig":
+                    own = s.value.args[1:]  # behind self
+                    return [["super", self.arguments(ast.Call(s.value.func, own, s.value.keywords))]]
                 if text == "logger.warning" and self.cls.__module__.startswith("sglang."):
                     return [["warn"]]
                 if text.startswith(("logger.", "warnings.")) or text == "rope_config_validation":

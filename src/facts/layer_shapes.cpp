@@ -18,6 +18,7 @@ Value layer_overrides(const HfConfigPtr& config) {
     Value::Dict differing;
     if (!given.is_dict() || layer.empty()) continue;
     for (const auto& [name, value] : given.as_dict()) {
+      if (name == "skip" && !value.truthy()) continue;
       if (!config->has(name) || config->get(name) != value) differing.emplace_back(name, value);
     }
     // As int() takes it: with leading zeros ("05"), a sign or blanks.
@@ -26,6 +27,16 @@ Value layer_overrides(const HfConfigPtr& config) {
       kept.emplace_back(number ? std::to_string(*number) : layer, Value::dict(std::move(differing)));
   }
   return Value::dict(std::move(kept));
+}
+
+std::set<std::string> attributes_by_layer(const HfConfigPtr& config) {
+  std::set<std::string> names;
+  const Value layers = layer_overrides(config);
+  for (const auto& [layer, given] : layers.as_dict()) {
+    for (const auto& [name, value] : given.as_dict()) names.insert(name);
+  }
+  names.erase("skip");
+  return names;
 }
 
 std::map<std::string, LayerShape> shapes_by_type(const Value& layers, const Value& types, const LayerShape& usual) {

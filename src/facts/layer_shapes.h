@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "src/facts/hf_config.h"
@@ -10,6 +11,9 @@ namespace preflight::facts {
 
 // What single layers have otherwise than the whole model: layer -> attributes; empty when nothing differs.
 Value layer_overrides(const HfConfigPtr& config);
+
+// The attributes among them that cannot be asked of the whole model. Which parts a layer skips is no attribute of it.
+std::set<std::string> attributes_by_layer(const HfConfigPtr& config);
 
 struct LayerShape {
   Value head_dim;

@@ -1,6 +1,7 @@
 // Context length, attention shapes and layer split: ModelConfig._derive_context_length, _derive_model_shapes,
 // _derive_hybrid_model. Tested by tests/facts_model_test.cpp.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -442,11 +443,19 @@ void derive_context_length(ModelBuilder& b) {
   b.hf->set("context_len", f.context_len);
 }
 
+// Whether layers differ in what is asked of the whole model here.
+static bool asks_what_differs_by_layer(const HfConfigPtr& text) {
+  const auto by_layer = attributes_by_layer(text);
+  const std::array<const char*, 6> asked = {
+      "head_dim", "hidden_size", "num_attention_heads", "num_key_value_heads", "layer_types", "sliding_window"};
+  return std::ranges::any_of(asked, [&](const char* name) { return by_layer.count(name) > 0; });
+}
+
 void derive_model_shapes(ModelBuilder& b) {
   ModelFacts& f = b.facts;
   const bool pure_ssm = b.arch_trait(ArchTrait::kPureSsm);
   // Left standing where get_config() does not copy the text part: a GGUF file's.
-  if (b.since(v0_5(22)) && layer_overrides(b.text).truthy()) {
+  if (b.since(v0_5(22)) && asks_what_differs_by_layer(b.text)) {
     raise(RF::kOther, "AmbiguousGlobalPerLayerAttributeError", kShapes, "the configuration's shapes differ by layer");
   }
   common_head_dims(b, pure_ssm);

@@ -406,8 +406,10 @@ class Reader {
 
   void flatten(const HfConfigPtr& config, const HfConfigPtr& text) const {
     if (text == config) {
-      // Attributes that differ by layer cannot be asked of the whole model, and SGLang asks all of them here.
-      if (shapes_by_layer() && layer_overrides(config).truthy()) {
+      // Attributes that differ by layer cannot be asked of the whole model, and SGLang asks here for each that it has.
+      const auto by_layer = shapes_by_layer() ? attributes_by_layer(config) : std::set<std::string>();
+      const auto differs = [&](const auto& own) { return by_layer.count(own.first) > 0; };
+      if (!by_layer.empty() && std::ranges::any_of(config->attributes(), differs)) {
         raise(RF::kOther, "AmbiguousGlobalPerLayerAttributeError", parse(),
               "the configuration's shapes differ by layer");
       }

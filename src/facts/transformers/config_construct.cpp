@@ -146,6 +146,8 @@ void check_attributes_per_layer(const HfConfigPtr& self, const Value& layers, st
 
 void set_per_layer(const HfConfigPtr& self, const Value& layers, std::string_view function) {
   if (!layers.is_dict()) rule_error("AttributeError", function, "per_layer_config is no mapping");
+  // The whole of a model with parts has no layers of its own.
+  if (!self->has("num_hidden_layers")) rule_error("AttributeError", function, "per_layer_config of no layers");
   const Value count = self->get("num_hidden_layers");
   for (const auto& [key, overrides] : layers.as_dict()) {
     const auto layer = python::to_int(key);
@@ -299,17 +301,6 @@ void set_checked(const HfConfigPtr& config, const std::string& name, Attribute v
   }
 }
 
-// Sets of rotary parameters under labels are filled in before a class's own derivations.
-static void check_labelled_parts(const ConfigClass& c, const HfConfigPtr& self, std::string_view function) {
-  const Value rope = self->get("rope_parameters");
-  if (c.tables->release() < v0_5(22) || !c.rope_labels.is_list() || !rope.is_dict()) return;
-  for (const Value& label : c.rope_labels.as_list()) {
-    const Value* part = label.is_string() ? rope.find(label.as_string()) : nullptr;
-    if (part == nullptr || part->is_none() || part->is_dict()) continue;
-    rule_error("AttributeError", function, fmt::format("{} in place of rope_parameters", part->repr().substr(0, 60)));
-  }
-}
-
 void run_post(const ConfigClass* c, const HfConfigPtr& self, Arguments kwargs, std::string_view function) {
   while (c != nullptr && !c->post) c = c->base;
   if (c == nullptr || c->base == nullptr) {
@@ -317,8 +308,6 @@ void run_post(const ConfigClass* c, const HfConfigPtr& self, Arguments kwargs, s
     if (any != nullptr) root_post(*any->tables, self, std::move(kwargs), function);
     return;
   }
-  check_labelled_parts(*c, self, function);
-  if (c->rope_labels.is_list()) kwargs = convert_rope(c, self, std::move(kwargs), function);
   RuleFrame frame{*c->tables, c,     self,   std::move(kwargs), {}, frame_of(*c, "__post_init__", function),
                   false,      false, Value()};
   run_rules(frame, *c->post);

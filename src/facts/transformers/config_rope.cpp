@@ -80,12 +80,17 @@ Arguments usual_conversion(Release release, const HfConfigPtr& self, Arguments k
     rope = fill(rope);
   } else {
     for (const auto& key : keys) {
-      if (field(rope, key).is_dict()) rope = rope.with(key, fill(field(rope, key)));
+      const Value set = field(rope, key);
+      if (set.is_none()) continue;
+      if (!set.is_dict()) {
+        rule_error("AttributeError", function, fmt::format("{} in place of rope_parameters", set.repr().substr(0, 60)));
+      }
+      rope = rope.with(key, fill(set));
     }
   }
   self->set("rope_parameters", rope);
   std::erase_if(kwargs, [](const auto& item) { return item.first == "rope_scaling" || item.first == "rope_theta"; });
-  standardize_rope(release, self, function);
+  standardize_rope(release, self);
   return kwargs;
 }
 
@@ -304,7 +309,20 @@ Arguments convert_rope(const ConfigClass* c, const HfConfigPtr& self, Arguments 
   return std::move(frame.kwargs);
 }
 
-void standardize_rope(Release release, const HfConfigPtr& self, std::string_view /*function*/) {
+// Before 0.5.22 every kind of layer that the model has is looked up where the sets stand by kind. SGLang wraps the
+// method: what it raises comes through a function of its own.
+static void require_sets_of_layers(const HfConfigPtr& self, const Value& rope) {
+  constexpr std::string_view kWrapper = "_safe_standardize";
+  const Value layers = self->get("layer_types");
+  for (const Value& layer : layers.as_list()) {
+    const Value* set = layer.is_string() ? rope.find(layer.as_string()) : nullptr;
+    if (set == nullptr) rule_error("KeyError", kWrapper, fmt::format("rope_parameters lack {}", layer.repr()));
+    if (!set->is_dict())
+      rule_error("AttributeError", kWrapper, fmt::format("rope_parameters of {} are no dict", layer.repr()));
+  }
+}
+
+void standardize_rope(Release release, const HfConfigPtr& self) {
   // SGLang 0.5.13 skips configurations whose length is not set yet.
   if (release < kNested && !self->has("max_position_embeddings")) return;
   Value rope = self->get("rope_parameters");
@@ -314,6 +332,7 @@ void standardize_rope(Release release, const HfConfigPtr& self, std::string_view
   if (keys.empty()) {
     rope = standard_layer(release, self, rope, true);
   } else {
+    if (release < kNested) require_sets_of_layers(self, rope);
     for (const auto& key : keys) {
       if (field(rope, key).is_dict()) rope = rope.with(key, standard_layer(release, self, field(rope, key), false));
     }

@@ -238,7 +238,7 @@ const std::unordered_map<std::string_view, Rule>& rule_kinds() {
       {"superrope", next_class},
       {"backbone", set_backbone},
       {"warn", [](RuleFrame& f, const Value::List&) { note_class_warning(f.function); }},
-      {"rope", [](RuleFrame& f, const Value::List&) { standardize_rope(f.tables.release(), f.self, f.function); }},
+      {"rope", [](RuleFrame& f, const Value::List&) { standardize_rope(f.tables.release(), f.self); }},
       {"validate",
        [](RuleFrame& f, const Value::List& p) { run_validator(nullptr, f.self, p[1].as_string(), f.function); }},
       {"kwargs", replace_kwargs},

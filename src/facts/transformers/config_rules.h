@@ -62,7 +62,7 @@ HfConfigPtr construct(const ConfigClass& config_class, Arguments arguments, std:
 // Legacy rotary keys in the arguments become rope_parameters; returns the arguments that are left.
 Arguments convert_rope(const ConfigClass* config_class, const HfConfigPtr& self, Arguments kwargs,
                        std::string_view function);
-void standardize_rope(Release release, const HfConfigPtr& self, std::string_view function);
+void standardize_rope(Release release, const HfConfigPtr& self);
 // One check of a made configuration; `config_class` null runs the check that every configuration has.
 void run_validator(const ConfigClass* config_class, const HfConfigPtr& self, std::string_view name,
                    std::string_view function);
