@@ -408,6 +408,10 @@ TEST(Verdict, BrokenCanariesFailWhateverTheNumbers) {
   const std::vector<Tolerance> limits{attention_tolerance(DType::kF32, 1)};
   EXPECT_EQ(judge({out}, {{"out", want}}, limits, {}).word, VerdictWord::kPass);
   EXPECT_EQ(judge({out}, {{"out", want}}, limits, {"workspace"}).word, VerdictWord::kFail);
+  EXPECT_EQ(judge({out}, {{"out", want}}, limits, {}, {"q"}).word, VerdictWord::kFail);
+  EXPECT_EQ(judge({out}, {{"out", want}}, limits, {}, {"q"}).reason, "wrote to q, which it is given to read");
+  EXPECT_EQ(judge({out}, {{"out", want}}, limits, {"workspace"}, {"q"}).reason,
+            "wrote outside the buffer of workspace");
   EXPECT_EQ(judge({out}, {{"lse", want}}, limits, {}).word, VerdictWord::kError);
   EXPECT_EQ(judge({}, {}, {}, {}).word, VerdictWord::kMistrusted);
 }

@@ -25,6 +25,11 @@ namespace preflight {
 // What an unused page-table entry holds: a kernel that follows it leaves the pool by far.
 inline constexpr std::int32_t kUnusedPage = 2147480000;
 
+// What an output of integers holds until it is written, byte by byte and as a number: no index and no -1, which stands
+// for nothing in a table. Outputs of numbers begin as NaN.
+inline constexpr std::byte kUnwrittenByte{0xA5};
+inline constexpr std::int32_t kUnwrittenIndex = -1515870811;
+
 // Dense, row-major (last dimension fastest).
 struct Tensor {
   std::string name;

@@ -1,6 +1,6 @@
 // Stage 7: the verdict: kernel against reference, in five words.
 //
-//   pass        every output within its derived tolerance, same NaN/Inf pattern, canaries intact
+//   pass        every output within its derived tolerance, same NaN/Inf pattern, canaries and inputs intact
 //   fail        not so; `reason` says which output, where, and by how much
 //   mistrusted  equal, but the data could not tell (nothing but zeros, or every row the same)
 //   skipped     not run, with the reason       error  could not be run, with the reason
@@ -62,10 +62,10 @@ struct Verdict {
   double times_allowed = 0.0;  // the outputs' largest; infinite where a guard band was hit
 };
 
-// All outputs, as the device wrote them, and the guard bands; `broken_canaries` names the buffers written out of
-// bounds. Rows are an output's last dimension.
+// All outputs, as the device wrote them, the guard bands and the inputs; `broken_canaries` names the buffers written
+// out of bounds, `changed_inputs` the inputs that are not what was given. Rows are an output's last dimension.
 Verdict judge(const std::vector<Tensor>& got, const std::vector<Expected>& want, const std::vector<Tolerance>& limits,
-              const std::vector<std::string>& broken_canaries);
+              const std::vector<std::string>& broken_canaries, const std::vector<std::string>& changed_inputs = {});
 
 // Of a case that is a mistake by design (--must-fail): refused is pass, and anything else is fail.
 Verdict refused_by_design(const Verdict& verdict);

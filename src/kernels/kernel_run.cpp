@@ -57,9 +57,7 @@ KernelRun::KernelRun(opencl::Session& session, const Kernel& kernel, const Sampl
     const std::int64_t in_front = front == batch.in_front.end() ? 0 : front->second;
     add(input.name, in_front + static_cast<std::int64_t>(input.bytes.size()), &input.bytes, in_front);
   }
-  for (const OutputSpec& output : batch.outputs) {
-    add(output.name, Tensor(output.name, output.dtype, output.shape).count() * size_of(output.dtype), nullptr);
-  }
+  for (const OutputSpec& output : batch.outputs) add_output(output);
   const KernelCase sized_for = defects::workspace_case(batch.kernel_case, options.defect);
   add(std::string(kWorkspace), kernel.workspace_bytes == nullptr ? 0 : kernel.workspace_bytes(sized_for), nullptr);
 }
@@ -87,6 +85,16 @@ void KernelRun::add(std::string name, std::int64_t bytes, const std::vector<std:
   if (content != nullptr) session_.write(guarded.whole, *content, kGuardBytes + in_front);
   guarded.inner = session_.view(guarded.whole, kGuardBytes, std::max<std::int64_t>(bytes, 1));
   buffers_.push_back(std::move(guarded));
+}
+
+void KernelRun::add_output(const OutputSpec& output) {
+  const std::int64_t bytes = Tensor(output.name, output.dtype, output.shape).count() * size_of(output.dtype);
+  add(output.name, bytes, nullptr);
+  const bool is_integer = output.dtype == DType::kI32 || output.dtype == DType::kI64;
+  if (!is_integer || bytes == 0) return;
+  const opencl::Buffer& whole = buffers_.back().whole;
+  session_.fill(whole, kUnwrittenByte, guard_bytes_);
+  if (guard_bytes_ > 0) session_.fill(whole, kUnwritten, guard_bytes_ + bytes);
 }
 
 const KernelRun::Guarded& KernelRun::find(std::string_view name) const {
@@ -135,6 +143,28 @@ std::vector<Tensor> KernelRun::outputs() {
   }
   for (Tensor& result : results) session_.read(find(result.name).whole, result.bytes, guard_bytes_);
   return results;
+}
+
+// Piece by piece, of a size that stays in a cache: caches of keys and values are most of a sample's bytes.
+bool KernelRun::is_as_given(const Tensor& input) {
+  constexpr std::size_t kPiece = std::size_t{1} << 18U;
+  const Guarded& guarded = find(input.name);
+  std::vector<std::byte> piece;
+  for (std::size_t done = 0; done < input.bytes.size(); done += piece.size()) {
+    piece.resize(std::min(kPiece, input.bytes.size() - done));
+    session_.read(guarded.whole, piece, guard_bytes_ + guarded.in_front + static_cast<std::int64_t>(done));
+    if (std::memcmp(piece.data(), input.bytes.data() + done, piece.size()) != 0) return false;
+  }
+  return true;
+}
+
+std::vector<std::string> KernelRun::changed_inputs() {
+  std::vector<std::string> changed;
+  for (const Tensor& input : batch_.inputs) {
+    const bool in_place = std::ranges::find(batch_.in_place, input.name) != batch_.in_place.end();
+    if (!in_place && !is_as_given(input)) changed.push_back(input.name);
+  }
+  return changed;
 }
 
 std::vector<std::string> KernelRun::broken_canaries() {

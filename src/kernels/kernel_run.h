@@ -1,8 +1,9 @@
 // KernelRun: one invocation on a device: its buffers with guard bands, its program, its results.
 //
-// Every buffer lies between two guard bands. Inputs, outputs and workspace and all guards start as 0xFF bytes (NaN,
-// -1), so that a read past an end and an element never written both show; guards are checked after the run. So does
-// local memory before each kernel, until the run is timed.
+// Every buffer lies between two guard bands. Outputs, workspace and all guards start as 0xFF bytes (NaN), outputs of
+// integers as what no index is, so that a read past an end and an element never written both show; after the run guards
+// are checked, and inputs for what was given. Local memory is filled likewise before each kernel, until the run is
+// timed.
 #pragma once
 
 #include <map>
@@ -33,6 +34,7 @@ class KernelRun {
   void leave_local_memory_alone() { spoils_local_memory_ = false; }
   [[nodiscard]] std::vector<Tensor> outputs();
   [[nodiscard]] std::vector<std::string> broken_canaries();
+  [[nodiscard]] std::vector<std::string> changed_inputs();  // less those that are updated in place
 
   // Wide, so that an overrun hits the guard and not the memory of the driver.
   static constexpr std::int64_t kGuardBytes = 16 * opencl::Session::kViewAlignment;
@@ -47,6 +49,8 @@ class KernelRun {
     std::int64_t in_front = 0;
   };
   void add(std::string name, std::int64_t bytes, const std::vector<std::byte>* content, std::int64_t in_front = 0);
+  void add_output(const OutputSpec& output);
+  [[nodiscard]] bool is_as_given(const Tensor& input);
   [[nodiscard]] const Guarded& find(std::string_view name) const;
   void spoil_local_memory(std::int64_t bytes);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <future>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -36,11 +37,17 @@ Timing repeat_timing(const Kernel& kernel, KernelRun& run, const SampleBatch& ba
   return {seconds[seconds.size() / 2], seconds.front(), repeat, work.flops, work.bytes};
 }
 
-// What the device wrote: outputs, and the buffers whose guard bands were hit.
+// What the device wrote: outputs, the buffers whose guard bands were hit, and inputs.
 struct Execution {
   std::vector<Tensor> outputs;
   std::vector<std::string> broken;
+  std::vector<std::string> changed;
   double seconds = 0.0;
+
+  void add_writes(KernelRun& run) {
+    std::ranges::copy(run.broken_canaries(), std::back_inserter(broken));
+    std::ranges::copy(run.changed_inputs(), std::back_inserter(changed));
+  }
 };
 
 // All ranks' shares one after the other, gathered. The ranks of a launch run side by side; here only the result counts.
@@ -51,8 +58,7 @@ Execution execute(opencl::Session& session, const Kernel& kernel, const SampleBa
     KernelRun run(session, kernel, part, options);
     done.seconds += timed_run(kernel, run);
     tensor_parallel::gather(batch, rank, run.outputs(), done.outputs, options.defect);
-    const auto broken = run.broken_canaries();
-    done.broken.insert(done.broken.end(), broken.begin(), broken.end());
+    done.add_writes(run);
   }
   return done;
 }
@@ -61,7 +67,7 @@ Execution execute_whole(const Kernel& kernel, KernelRun& run) {
   Execution done;
   done.seconds = timed_run(kernel, run);
   done.outputs = run.outputs();
-  done.broken = run.broken_canaries();
+  done.add_writes(run);
   return done;
 }
 
@@ -108,7 +114,7 @@ void run_and_judge(opencl::Session& session, const Kernel& kernel, const SampleB
   report.kernel_seconds = done.seconds;
   std::vector<Tolerance> limits;
   for (const Tensor& output : done.outputs) limits.push_back(kernel.tolerance(batch.kernel_case, output.name));
-  report.verdict = judge(done.outputs, reference.get(), limits, done.broken);
+  report.verdict = judge(done.outputs, reference.get(), limits, done.broken, done.changed);
   if (batch.kernel_case.must_fail) report.verdict = refused_by_design(report.verdict);
   if (options.repeat > 0 && run) report.timing = repeat_timing(kernel, *run, batch, options.repeat);
 }

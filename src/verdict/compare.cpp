@@ -251,8 +251,20 @@ std::string_view name_of(VerdictWord word) {
   return "error";
 }
 
+namespace {
+
+// Where a kernel wrote what it may not; the first reason stands.
+void judge_writes(const std::vector<std::string>& buffers, fmt::format_string<std::string> words, Verdict& verdict) {
+  if (buffers.empty() || verdict.word == VerdictWord::kFail) return;
+  verdict.word = VerdictWord::kFail;
+  verdict.reason = fmt::format(words, fmt::format("{}", fmt::join(buffers, ", ")));
+  verdict.times_allowed = kInfinite;
+}
+
+}  // namespace
+
 Verdict judge(const std::vector<Tensor>& got, const std::vector<Expected>& want, const std::vector<Tolerance>& limits,
-              const std::vector<std::string>& broken_canaries) {
+              const std::vector<std::string>& broken_canaries, const std::vector<std::string>& changed_inputs) {
   Verdict verdict{.word = VerdictWord::kPass};
   for (std::size_t i = 0; i < got.size(); ++i) {
     const auto expected = std::ranges::find(want, got[i].name, &Expected::name);
@@ -268,11 +280,8 @@ Verdict judge(const std::vector<Tensor>& got, const std::vector<Expected>& want,
     }
     verdict.outputs.push_back(std::move(output));
   }
-  if (!broken_canaries.empty()) {
-    verdict.word = VerdictWord::kFail;
-    verdict.reason = fmt::format("wrote outside the buffer of {}", fmt::join(broken_canaries, ", "));
-    verdict.times_allowed = kInfinite;
-  }
+  judge_writes(broken_canaries, "wrote outside the buffer of {}", verdict);
+  judge_writes(changed_inputs, "wrote to {}, which it is given to read", verdict);
   for (const OutputVerdict& output : verdict.outputs) {
     verdict.times_allowed = std::max(verdict.times_allowed, output.times_allowed);
     if (output.word == VerdictWord::kFail && verdict.word != VerdictWord::kFail) {

@@ -294,7 +294,7 @@ TEST(IndexReferences, TokenIndicesFollowThePageTableAndTilesCoverEveryToken) {
     EXPECT_EQ(tokens, static_cast<double>(seqlen));
     EXPECT_EQ(want[4].values[static_cast<std::size_t>(b)], tokens);
   }
-  EXPECT_EQ(want[1].values[next], -1.0);
+  EXPECT_EQ(want[1].values[next], kUnwrittenIndex);
 }
 
 // The chunk rule against virtual batches as the plan computes them, attended to in one pass.

@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "preflight/kernel.h"
 #include "src/kernels/kernel_run.h"
 #include "src/kernels/program.h"
@@ -256,6 +258,36 @@ TEST(Runner, AWriteBehindABufferBreaksItsCanaryAsOneInFrontDoes) {
     const auto report = run_case(kSmallCase, {}, {.kernel_dir = folder.path()});
     EXPECT_EQ(report->cases.front().verdict.reason, reason) << statement;
   }
+}
+
+// A launch reads its queries, its cache and its table again: in the next layer, and in the next step.
+TEST(Runner, AnInputThatIsWrittenToFails) {
+  PREFLIGHT_NEEDS_DEVICE();
+  for (const auto& [statement, reason] :
+       {std::pair("d[0] = 7;", "wrote to page_table, which it is given to read"),
+        {"e[1] = 7;", "wrote to cache_seqlens, which it is given to read"},
+        {"b[63] = 7;", "wrote to q_rope, which it is given to read"},
+        {"c[0] = 7;", "wrote to kv_cache, which it is given to read"},
+        {"c[8 * 64 * 576 - 1] = 7;", "wrote to kv_cache, which it is given to read"},
+        {"a[0] = 7; e[0] = 7;", "wrote to q_nope, cache_seqlens, which it is given to read"},
+        {"c[8 * 64 * 576] = 7;", "wrote outside the buffer of kv_cache"}}) {
+    const testing::TemporaryDirectory folder;
+    folder.file("mla_decode.cl", mla_decode_that(statement));
+    const auto report = run_case(kSmallCase, {}, {.kernel_dir = folder.path()});
+    EXPECT_EQ(report->cases.front().verdict.reason, reason) << statement;
+  }
+}
+
+// Of a table's numbers -1 is one.
+TEST(Runner, AnIndexThatIsLeftUnwrittenIsNoNumberOfATable) {
+  PREFLIGHT_NEEDS_DEVICE();
+  const testing::TemporaryDirectory folder;
+  folder.file("page_table.cl",
+              "kernel void page_table(global const int* slots, global const long* rows, global int* table, int width, "
+              "int columns, int page_size) { }\n");
+  const auto report = run_case("page_table --page 16 --cache-seqlens 1,20", {}, {.kernel_dir = folder.path()});
+  const std::string& reason = report->cases.front().verdict.reason;
+  EXPECT_NE(reason.find(fmt::format("is {}, expected", kUnwrittenIndex)), std::string::npos) << reason;
 }
 
 TEST(Runner, WhatComesBehindACaseThatFailedIsNotRunWhereThatStops) {

@@ -34,6 +34,7 @@ TYPES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32", "fp8_e4m3": "
 # Of Triton's interpreter: its arithmetic is NumPy's, which has neither bfloat16 nor fp8.
 INTERPRETED_TYPES = ["fp16", "fp32", "int32", "int64"]
 GUARD = 4096  # elements on either side of an output
+UNWRITTEN = -1515870811  # kUnwrittenIndex of batch.h
 
 # Where a function lies, from which release on (the third number of 0.5.x).
 OLD, NEW = "sglang.srt.layers.attention.triton_ops.", "sglang.kernels.ops.attention."
@@ -191,7 +192,7 @@ class Room:
         return self.torch.frombuffer(data, dtype=kind).reshape(spec["shape"]).to(self.device)
 
     def poisoned(self, shape, kind):
-        value = float("nan") if kind.is_floating_point else -1
+        value = float("nan") if kind.is_floating_point else UNWRITTEN
         return self.torch.full(shape, value, dtype=kind, device=self.device)
 
     def synchronize(self):
@@ -225,7 +226,7 @@ class Outputs:
         out = []
         for name, whole in self.whole.items():
             bands = self.room.torch.cat((whole[:GUARD], whole[-GUARD:]))
-            intact = bands.isnan() if bands.is_floating_point() else bands == -1
+            intact = bands.isnan() if bands.is_floating_point() else bands == UNWRITTEN
             if not bool(intact.all()):
                 out.append(name)
         return out
