@@ -756,6 +756,22 @@ TEST(Limits, LaunchesOfOneLongFile) {
 }
 
 // A script that needs more than is followed ends there, and makes no words for a launch that nobody gets.
+// All files of nodes have the steps of one: 2.3 seconds for eight of seven kilobytes.
+TEST(Limits, FilesOfNodesTogether) {
+  const TemporaryDirectory dir;
+  std::string files;
+  for (int i = 0; i < 40; ++i) {
+    files += ' ' + dir.file(fmt::format("{}.sh", i), many(1'000, [](int) { return "A=$A$A\n"; }) + kServe + '\n');
+  }
+  const ToolRun run = run_command_line("ulimit -t 20; exec </dev/null; xpu-preflight nodes" + files);
+  EXPECT_EQ(run.status, 2) << run.out;
+  EXPECT_THAT(run.err, HasSubstr("needs more steps than are followed"));
+  const ToolRun few =
+      run_tool({"nodes", dir.file("a", std::string(kServe) + " --nnodes 2 --dist-init-addr 1.2.3.4:5\n"),
+                dir.file("b", std::string(kServe) + " --nnodes 2 --node-rank 1 --dist-init-addr 1.2.3.4:5\n")});
+  EXPECT_EQ(few.err, "");
+}
+
 TEST(Limits, WordsBeyondWhatIsFollowed) {
   const TemporaryDirectory dir;
   const std::string start = "A=" + std::string(50'000, 'x') + "\n" + kServe;

@@ -178,12 +178,14 @@ Result<std::vector<Node>> nodes_in(const std::string& file, const std::string& t
 
 }  // namespace
 
-Result<std::vector<Node>> read_nodes(const std::vector<std::string>& files, const sources::Variables& variables) {
+Result<std::vector<Node>> read_nodes(const std::vector<std::string>& files, const sources::Variables& variables,
+                                     sources::RunSteps& steps) {
   std::vector<Node> nodes;
   std::vector<std::string> texts;
   for (const std::string& file : files) {
     auto text = read_text(file);
     if (!text) return tl::make_unexpected(text.error());
+    steps.add_text(text->size());
     auto found = nodes_in(file, *text, variables);
     if (!found) return found;
     nodes.insert(nodes.end(), found->begin(), found->end());

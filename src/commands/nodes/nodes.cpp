@@ -108,7 +108,8 @@ std::string releases_of(const std::vector<PreparedLaunch>& launches) {
 // Exit 1 when a node's own launch has errors, or the nodes do not fit together.
 int check_nodes(const LaunchInput& input, const std::vector<std::string>& files, const CheckOptions& rules,
                 const OutputOptions& output) {
-  const auto nodes = read_nodes(files, input.variables);
+  sources::RunSteps steps;  // a file is read again where its launch is prepared
+  const auto nodes = read_nodes(files, input.variables, steps);
   if (!nodes) return refuse(nodes.error());
   report::NodesReport report{.nodes = {}, .together = {}, .release = input.release.text()};
   std::vector<PreparedLaunch> launches;

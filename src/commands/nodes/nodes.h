@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/commands/commands.h"
+#include "src/sources/file_steps.h"
 
 namespace preflight::commands {
 
@@ -24,8 +25,9 @@ struct Node {
 };
 
 // One node per launch in each file; a manifest gives as many as its size says. Errors: unreadable files, a file without
-// a launch. `variables` are those of --set.
-Result<std::vector<Node>> read_nodes(const std::vector<std::string>& files, const sources::Variables& variables);
+// a launch. `variables` are those of --set; what is read counts in `steps`.
+Result<std::vector<Node>> read_nodes(const std::vector<std::string>& files, const sources::Variables& variables,
+                                     sources::RunSteps& steps);
 
 // What the nodes must agree on, and whether their ranks are complete. One PreparedLaunch per node, in order.
 std::vector<Diagnostic> node_findings(const std::vector<Node>& nodes, const std::vector<PreparedLaunch>& launches);
