@@ -772,6 +772,22 @@ TEST(Limits, FilesOfNodesTogether) {
   EXPECT_EQ(few.err, "");
 }
 
+// Quotes and escapes of one word are parts of it: 217 MB for half a megabyte of them.
+TEST(Limits, AWordOfManyParts) {
+  const TemporaryDirectory dir;
+  for (const std::string part : {"'\"'\"'\"", "\\\"\\'", "''", "\"a\"'b'"}) {
+    for (const char* around : {"", "\""}) {
+      const std::string word = many(400'000 / static_cast<int>(part.size()), [&](int) { return part; });
+      if (*around == '"' && part.find("\\\"") == std::string::npos) continue;
+      const std::string file = dir.file("a.sh", around + word + around + ' ' + kServe + '\n');
+      expect_bounded("check --no-kernel " + file, "this text has more words than are followed");
+    }
+    const std::string few = many(1'000, [&](int) { return part; });
+    const ToolRun run = run_tool({"launches", dir.file("b.sh", fmt::format("echo {}\n{} --tp 2\n", few, kServe))});
+    EXPECT_THAT(run.out, HasSubstr("--tp 2")) << part << run.err;
+  }
+}
+
 TEST(Limits, WordsBeyondWhatIsFollowed) {
   const TemporaryDirectory dir;
   const std::string start = "A=" + std::string(50'000, 'x') + "\n" + kServe;

@@ -92,8 +92,9 @@ class ShellParser {
   Word regular_expression();
   void choices(Parts& parts);
   void piece(Parts& parts);
-  void put(Parts& parts, std::size_t i, bool quoted) const;
-  void put_quote(Parts& parts, std::size_t at) const;
+  void put(Parts& parts, std::size_t i, bool quoted);
+  void put_text(Parts& parts, std::size_t begin, std::size_t end, bool quoted);
+  void put_quote(Parts& parts, std::size_t at);
   void backslash(Parts& parts);
   void single_quotes(Parts& parts, bool ansi);
   bool ansi_escape(std::string& decoded);

@@ -26,7 +26,7 @@ bool ShellParser::word_ends() const {
 }
 
 // The script's own byte at `i`; a hole that an enclosing text left is one, too.
-void ShellParser::put(Parts& parts, std::size_t i, bool quoted) const {
+void ShellParser::put(Parts& parts, std::size_t i, bool quoted) {
   if (!parts.empty()) {
     Part& last = parts.back();
     if (last.kind == Part::Kind::kText && last.quoted == quoted && last.end == i && last.begin < last.end) {
@@ -34,13 +34,18 @@ void ShellParser::put(Parts& parts, std::size_t i, bool quoted) const {
       return;
     }
   }
-  parts.push_back({.kind = Part::Kind::kText, .quoted = quoted, .begin = i, .end = i + 1});
+  put_text(parts, i, i + 1, quoted);
+}
+
+// A word of many parts counts like many words.
+void ShellParser::put_text(Parts& parts, std::size_t begin, std::size_t end, bool quoted) {
+  constexpr std::size_t kFewParts = 16;
+  if (parts.size() >= kFewParts && !count(begin)) return;
+  parts.push_back({.kind = Part::Kind::kText, .quoted = quoted, .begin = begin, .end = end});
 }
 
 // Quotes make a word even where nothing stands between them.
-void ShellParser::put_quote(Parts& parts, std::size_t at) const {
-  parts.push_back({.kind = Part::Kind::kText, .quoted = true, .begin = at, .end = at});
-}
+void ShellParser::put_quote(Parts& parts, std::size_t at) { put_text(parts, at, at, true); }
 
 Word ShellParser::word() {
   Word out;
