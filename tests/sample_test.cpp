@@ -371,6 +371,45 @@ TEST(SampleBatch, NoTwoRowsAreAlike) {
   }
 }
 
+// The bytes of a tensor whose index on one axis is this.
+std::vector<std::byte> slice_of(const Tensor& tensor, std::size_t axis, std::int64_t index) {
+  std::int64_t inner = size_of(tensor.dtype);
+  for (std::size_t i = axis + 1; i < tensor.shape.size(); ++i) inner *= tensor.shape[i];
+  std::vector<std::byte> out;
+  const std::int64_t step = inner * tensor.shape[axis];
+  for (auto at = index * inner; at < static_cast<std::int64_t>(tensor.bytes.size()); at += step) {
+    out.insert(out.end(), tensor.bytes.begin() + at, tensor.bytes.begin() + at + inner);
+  }
+  return out;
+}
+
+// Gates, biases and weights, too: what is the same for all tokens, heads or channels, or in two tensors, is right
+// whichever of them is read.
+TEST(SampleBatch, NoTwoSlicesOfWhatIsDrawnAreAlike) {
+  for (const Kernel& kernel : kernel_table()) {
+    std::istringstream lines(testing::kernel_lines(kernel.name, "drawn"));
+    for (std::string line; std::getline(lines, line);) {
+      const auto of = line.find(" of ");
+      const auto batch = kernel.sample(case_of(line.substr(of + 4)));
+      ASSERT_TRUE(batch.has_value()) << batch.error().text();
+      std::set<std::vector<std::byte>> tensors;
+      std::istringstream inputs(line.substr(0, of));
+      for (std::string name; inputs >> name;) {
+        const Tensor& input = batch->input(name);
+        EXPECT_TRUE(tensors.insert(input.bytes).second) << line << ' ' << name;
+        for (std::size_t axis = 0; axis < input.shape.size(); ++axis) {
+          std::set<std::vector<std::byte>> slices;
+          for (std::int64_t i = 0; i < input.shape[axis]; ++i) slices.insert(slice_of(input, axis, i));
+          // Of many single numbers of 16 bits some are the same.
+          const bool is_single = input.shape.size() == 1;
+          const std::int64_t fewest = is_single ? input.shape[axis] / 5 + 8 : input.shape[axis];
+          EXPECT_GE(std::ssize(slices), std::min(fewest, input.shape[axis])) << line << ' ' << name << ' ' << axis;
+        }
+      }
+    }
+  }
+}
+
 // As large as the regime says and as often up as down: rows alike could not tell heads and requests apart.
 TEST(SampleBatch, QueriesAreDrawnAroundZero) {
   for (const auto& [inputs, gain] :
@@ -447,6 +486,9 @@ TEST(SampleBatch, RotationsHaveTheAnglesOfTheirPositions) {
   const Tensor& positions = batch->input("positions");
   const Tensor& angles = batch->input("cos_sin");
   EXPECT_EQ(positions.get_int(0), angles.shape[0] - 1);  // the last there is
+  std::set<std::int64_t> used;
+  for (std::int64_t i = 0; i < positions.count(); ++i) used.insert(positions.get_int(i));
+  for (std::int64_t p = 0; p < angles.shape[0]; ++p) EXPECT_EQ(std::isnan(angles.get(p * 16)), !used.contains(p)) << p;
   for (std::int64_t i = 0; i < positions.count(); ++i) {
     const std::int64_t p = positions.get_int(i);
     for (std::int64_t j = 0; j < 8; ++j) {
@@ -487,6 +529,39 @@ TEST(SampleBatch, StatesLieInOtherSlotsThanTheirRequests) {
     }
     EXPECT_EQ(*owned.begin(), 0) << kernel << ": the first slot is no padding";
     EXPECT_EQ(slots.get_int(3), -1) << kernel;
+  }
+}
+
+// Who takes a row for as long as what is read of it finds the next request's.
+TEST(SampleBatch, RowsOfSlotsGoOnBehindWhatIsReadOfThem) {
+  for (const std::string kernel : {"page_table", "kv_indices"}) {
+    const auto width = [&](const std::string& extra) {
+      return find_kernel(kernel)
+          ->sample(case_of(kernel + " --page 16 --cache-seqlens 17,33" + extra))
+          ->input("req_to_token")
+          .shape[1];
+    };
+    EXPECT_EQ(width(" --context 100"), 100) << kernel;
+    EXPECT_GE(width(""), 33) << kernel;
+  }
+}
+
+// What is kept is what was drawn, divided by the scale that gives it back: a sample of another size would weigh
+// otherwise.
+TEST(SampleBatch, AScaleOfACacheGivesBackWhatWasDrawn) {
+  const auto cache = [](const char* name, const char* scales) {
+    const KernelCase c = case_of(std::string("paged_decode --dtype fp32 --heads 2 --kv-heads 2 --head-dim 16 --page 16 "
+                                             "--cache-seqlens 20 ") +
+                                 scales);
+    std::vector<double> values = sample::paged_decode(c)->input(name).to_doubles();
+    std::erase_if(values, [](double v) { return std::isnan(v); });
+    return values;
+  };
+  for (const auto& [name, scale] : {std::pair("k_cache", 0.25), std::pair("v_cache", 4.0)}) {
+    const auto plain = cache(name, "");
+    const auto scaled = cache(name, "--k-scale 0.25 --v-scale 4");
+    ASSERT_EQ(plain.size(), scaled.size());
+    for (std::size_t i = 0; i < plain.size(); ++i) ASSERT_EQ(scaled[i] * scale, plain[i]) << name << ' ' << i;
   }
 }
 
