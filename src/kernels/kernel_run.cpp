@@ -145,17 +145,9 @@ std::vector<Tensor> KernelRun::outputs() {
   return results;
 }
 
-// Piece by piece, of a size that stays in a cache: caches of keys and values are most of a sample's bytes.
 bool KernelRun::is_as_given(const Tensor& input) {
-  constexpr std::size_t kPiece = std::size_t{1} << 18U;
   const Guarded& guarded = find(input.name);
-  std::vector<std::byte> piece;
-  for (std::size_t done = 0; done < input.bytes.size(); done += piece.size()) {
-    piece.resize(std::min(kPiece, input.bytes.size() - done));
-    session_.read(guarded.whole, piece, guard_bytes_ + guarded.in_front + static_cast<std::int64_t>(done));
-    if (std::memcmp(piece.data(), input.bytes.data() + done, piece.size()) != 0) return false;
-  }
-  return true;
+  return session_.holds(guarded.whole, input.bytes, guard_bytes_ + guarded.in_front);
 }
 
 std::vector<std::string> KernelRun::changed_inputs() {

@@ -27,6 +27,8 @@ namespace preflight::opencl {
   X(EnqueueWriteBuffer) \
   X(EnqueueReadBuffer) \
   X(EnqueueFillBuffer) \
+  X(EnqueueMapBuffer) \
+  X(EnqueueUnmapMemObject) \
   X(CreateProgramWithSource) \
   X(CreateProgramWithBinary) \
   X(BuildProgram) \

@@ -111,6 +111,8 @@ class Session {
   void write(const Buffer& to, std::span<const std::byte> data, std::int64_t offset = 0);
   void fill(const Buffer& buffer, std::byte value, std::int64_t offset = 0);  // from there to its end
   void read(const Buffer& from, std::span<std::byte> data, std::int64_t offset = 0);
+  // Whether these bytes lie there: without a copy where the device's memory is the host's.
+  [[nodiscard]] bool holds(const Buffer& buffer, std::span<const std::byte> data, std::int64_t offset = 0);
 
   KernelObject kernel(const std::string& source, const std::string& options, const std::string& name);
   // `items` = work-items per dimension, a multiple of `group`. Checked here, before the enqueue.

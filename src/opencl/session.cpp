@@ -1,4 +1,6 @@
 // Session: context, in-order queue, memory, programs. A program that does not build carries its log.
+#include <cstring>
+
 #include <fmt/format.h>
 
 #include "src/opencl/devices.h"
@@ -156,6 +158,20 @@ void Session::read(const Buffer& from, std::span<std::byte> data, std::int64_t o
   check_queue(api().EnqueueReadBuffer(state_->queue.get(), from.get(), CL_TRUE, static_cast<std::size_t>(offset),
                                       data.size(), data.data(), 0, nullptr, nullptr),
               state_->launched, "copying from the device");
+}
+
+bool Session::holds(const Buffer& buffer, std::span<const std::byte> data, std::int64_t offset) {
+  if (data.empty()) return true;
+  constexpr std::string_view kDoing = "looking at the device's memory";
+  cl_int status = CL_SUCCESS;
+  void* const mapped =
+      api().EnqueueMapBuffer(state_->queue.get(), buffer.get(), CL_TRUE, CL_MAP_READ, static_cast<std::size_t>(offset),
+                             data.size(), 0, nullptr, nullptr, &status);
+  check_queue(status, state_->launched, kDoing);
+  const bool same = std::memcmp(mapped, data.data(), data.size()) == 0;
+  check_queue(api().EnqueueUnmapMemObject(state_->queue.get(), buffer.get(), mapped, 0, nullptr, nullptr),
+              state_->launched, kDoing);
+  return same;
 }
 
 KernelObject Session::kernel(const std::string& source, const std::string& options, const std::string& name) {
