@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
 #include <string>
 
@@ -264,15 +265,32 @@ TEST(Plan, ValuesNarrowerThanKeysArePlannedSo) {
   }
 }
 
+// A scale of 1, one that is the other's, or a product of the two or a root, would not show which one is applied, or how
+// often: of all that few of them come to, none is another by less than a twentieth.
+void expect_scales_apart(const KernelCase& c) {
+  std::set<double> products;
+  for (const double k : {-2.0, -1.0, 0.0, 1.0, 2.0}) {
+    for (const double v : {-2.0, -1.0, 0.0, 1.0, 2.0}) {
+      if (std::fabs(k) + std::fabs(v) < 3.0) products.insert(std::pow(c.k_scale, k) * std::pow(c.v_scale, v));
+    }
+  }
+  EXPECT_EQ(products.size(), 13U) << print_case(c);
+  double before = 0.0;
+  for (const double product : products) {
+    EXPECT_GT(product, 1.05 * before) << print_case(c);
+    before = product;
+  }
+}
+
 TEST(Plan, AnFp8CacheIsPartOfTheCase) {
-  const Plan plan = derive_plan(launch_of(qwen(), {{Field::kv_cache_dtype, "fp8_e4m3"}}));
-  EXPECT_EQ(plan.kernels[0].cases.front().kv_dtype, DType::kFp8E4M3);
-  EXPECT_EQ(plan.sizes.kv_bytes_per_token, 4 * 256);
-  // A scale of 1, or two that are the same, would not show which one is applied.
-  for (const KernelCase& c : plan.kernels[0].cases) {
-    EXPECT_NE(c.k_scale, 1.0);
-    EXPECT_NE(c.v_scale, 1.0);
-    EXPECT_NE(c.k_scale, c.v_scale);
+  for (const auto& [name, type] : {std::pair("fp8_e4m3", DType::kFp8E4M3), std::pair("fp8_e5m2", DType::kFp8E5M2)}) {
+    const Plan plan = derive_plan(launch_of(qwen(), {{Field::kv_cache_dtype, name}}));
+    EXPECT_EQ(plan.kernels[0].cases.front().kv_dtype, type);
+    EXPECT_EQ(plan.sizes.kv_bytes_per_token, 4 * 256);
+    for (const KernelCase& c : plan.kernels[0].cases) expect_scales_apart(c);
+    // Of latent attention it is cast to the queries' type before the kernel.
+    const Plan latent = derive_plan(launch_of(deepseek(), {{Field::kv_cache_dtype, name}}));
+    for (const KernelCase& c : latent.kernels[0].cases) EXPECT_EQ(c.cache_dtype(), DType::kBf16) << print_case(c);
   }
   const Plan plain = derive_plan(launch_of(qwen(), {}));
   for (const KernelCase& c : plain.kernels[0].cases) {
@@ -543,6 +561,7 @@ TEST(Plan, TheTextModelOfGlm4vTurnsNeighbours) {
     return false;
   };
   EXPECT_TRUE(rotation("Glm4vForConditionalGeneration"));
+  EXPECT_TRUE(rotation("GlmOcrForConditionalGeneration"));
   EXPECT_FALSE(rotation("Qwen2_5_VLForConditionalGeneration"));
 }
 

@@ -111,9 +111,10 @@ KernelCase paged_case(const PlanContext& context) {
   c.cache_seqlens = edge_seqlens(shape.page_size);
   c.softcap = context.model.attn_logit_softcapping;
   c.sinks = context.model.has_attention_sinks;
-  if (size_of(shape.kv_dtype) == 1) {  // other scales than 1, or one that is not applied would not show
-    c.k_scale = 0.5;
-    c.v_scale = 0.25;
+  // Other scales than 1, and neither a power of two nor one of the other: which is applied, and how often, has to show.
+  if (size_of(shape.kv_dtype) == 1) {
+    c.k_scale = 0.75;
+    c.v_scale = 0.35;
   }
   return c;
 }

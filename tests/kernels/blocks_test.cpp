@@ -67,9 +67,10 @@ constexpr std::array kGroups = {
         "paged_decode --dtype fp32 --heads 20 --kv-heads 1 --head-dim 96 --v-head-dim 80 --sinks --inputs {drift|mid} "
         "--cache-seqlens 1,65,130"},
     Group{"BrainFloat", "paged_decode --heads 6 --kv-heads 2 --window 31 --softcap 3 --sinks --cache-seqlens 0,65,200"},
-    Group{"EightBits",
-          "paged_decode --heads 8 --kv-heads 2 --kv-dtype {fp8_e4m3|fp8_e5m2} --k-scale 0.5 --v-scale 0.25 --kv-splits "
-          "{1|2} --cache-seqlens 65,130"},
+    Group{
+        "EightBits",
+        "paged_decode --heads 8 --kv-heads 2 --kv-dtype {fp8_e4m3|fp8_e5m2} --k-scale 0.75 --v-scale 0.35 --kv-splits "
+        "{1|2} --cache-seqlens 65,130"},
     Group{"WideHeads",
           "paged_decode --dtype fp32 --heads 8 --kv-heads 2 --head-dim 576 --inputs drift --cache-seqlens 65,130\n"
           "paged_decode --dtype fp32 --heads 12 --kv-heads 1 --head-dim 1024 --page 16 --cache-seqlens 33,20"},
@@ -100,7 +101,7 @@ constexpr const char* kPaged =
     "paged_decode --dtype fp32 --heads 6 --kv-heads 2 --head-dim 64 --page 16 --cache-seqlens 70,33";
 constexpr const char* kFlat = "paged_decode --heads 8 --kv-heads 2 --inputs flat --cache-seqlens 2049,129";
 constexpr const char* kScaled =
-    "paged_decode --heads 8 --kv-heads 2 --kv-dtype fp8_e4m3 --k-scale 0.5 --v-scale 0.25 --cache-seqlens 65,130";
+    "paged_decode --heads 8 --kv-heads 2 --kv-dtype fp8_e4m3 --k-scale 0.75 --v-scale 0.35 --cache-seqlens 65,130";
 INSTANTIATE_TEST_SUITE_P(Kernels, BlocksDefects,
                          ::testing::Values(Planted{70, kLatent}, Planted{150, kLatent}, Planted{160, kLatent},
                                            Planted{220, kLatent}, Planted{40, kPaged}, Planted{180, kPaged},

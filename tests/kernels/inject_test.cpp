@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(
             "grouped", "paged_decode --heads 4 --kv-heads 2 --head-dim 64 --cache-seqlens 1,63,64,65,161", {190, 220}},
         Shape{"windowed_with_sinks_and_fp8",
               "paged_decode --heads 4 --kv-heads 2 --head-dim 64 --window 127 --sinks --kv-dtype fp8_e4m3 "
-              "--k-scale 0.5 --v-scale 0.25 --cache-seqlens 127,128,129,256",
+              "--k-scale 0.75 --v-scale 0.35 --cache-seqlens 127,128,129,256",
               {280, 290}},
         Shape{"capped",
               "paged_decode --heads 4 --kv-heads 2 --head-dim 64 --softcap 50 --page 16 "
