@@ -237,9 +237,12 @@ TEST(Judge, NanAndInfinityAreExpectedWhereTheReferenceHasThem) {
   want[3] = kNan;
   want[4] = -kInf;
   EXPECT_EQ(judged(want, want), VerdictWord::kPass);
-  std::vector<double> got = want;
-  got[4] = kInf;
-  EXPECT_EQ(judged(got, want), VerdictWord::kFail);
+  for (const auto& [place, value] :
+       {std::pair(3, 0.0), {3, kInf}, {4, kInf}, {4, kNan}, {4, -1e30}, {5, kNan}, {5, -kInf}}) {
+    std::vector<double> got = want;
+    got[static_cast<std::size_t>(place)] = value;
+    EXPECT_EQ(judged(got, want), VerdictWord::kFail) << place << ' ' << value;
+  }
 }
 
 TEST(Judge, EqualityThatCannotTellIsMistrusted) {
@@ -291,8 +294,10 @@ TEST(Judge, ARowThatCancelsIsMeasuredByWhatItIsTheSumOf) {
     square += want[static_cast<std::size_t>(i)] * want[static_cast<std::size_t>(i)];
   const double size = std::sqrt(square);
   for (std::int64_t i = 0; i < kWidth; ++i) got[static_cast<std::size_t>(i)] *= 1.0 + 1e-3;
+  std::int64_t only = -1;  // row that has the size, the others have none
   const auto word = [&](double usual) {
-    const std::vector<double> sizes(kRows, usual);
+    std::vector<double> sizes(kRows, only < 0 ? usual : 0.0);
+    if (only >= 0) sizes[static_cast<std::size_t>(only)] = usual;
     return judge({stored(got, DType::kF32)}, {{"out", want}, {row_sizes_of("out"), sizes}},
                  {attention_tolerance(DType::kF32, 1)}, {})
         .word;
@@ -302,6 +307,11 @@ TEST(Judge, ARowThatCancelsIsMeasuredByWhatItIsTheSumOf) {
   const double enough = 1e-3 * size / attention_tolerance(DType::kF32, 1).rel_rms;
   EXPECT_EQ(word(0.9 * enough), VerdictWord::kFail);
   EXPECT_EQ(word(1.1 * enough), VerdictWord::kPass);
+  for (const std::int64_t row : {0, 1, 2}) {  // each has its own
+    only = row;
+    EXPECT_EQ(word(1.1 * enough), row == 0 ? VerdictWord::kPass : VerdictWord::kFail) << row;
+  }
+  only = -1;
   // Of a row that is as large as what it is the sum of, either is the measure, not both.
   const double limit = attention_tolerance(DType::kF32, 1).rel_rms;
   for (std::size_t i = 0; i < kWidth; ++i) got[i] = want[i] * (1.0 + 1.2 * limit);
