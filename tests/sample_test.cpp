@@ -312,6 +312,15 @@ TEST(PagePool, PagesOfARequestDoNotFollowEachOther) {
   }
 }
 
+TEST(PagePool, PagesOfAnotherSeedLieInAnotherOrder) {
+  const std::string line = "mla_decode --page 16 --cache-seqlens 160,160 --seed ";
+  const auto first = sample::PagePool::make(case_of(line + "1"))->page_table();
+  EXPECT_EQ(first.bytes, sample::PagePool::make(case_of(line + "1"))->page_table().bytes);
+  for (const char* seed : {"2", "3"}) {
+    EXPECT_NE(first.bytes, sample::PagePool::make(case_of(line + seed))->page_table().bytes) << seed;
+  }
+}
+
 TEST(PagePool, InSequentialOrderTheLastRequestHasTheLastPage) {
   const auto pool =
       sample::PagePool::make(case_of("mla_decode --page 16 --page-order sequential --cache-seqlens 33,32"));
@@ -636,6 +645,28 @@ TEST(Regime, TheScaleIsOfTheWidthBeforeAbsorptionOrOfAHead) {
   EXPECT_DOUBLE_EQ(sample::softmax_scale(case_of("mla_decode --rope 32 --cache-seqlens 9")), 1.0 / std::sqrt(160.0));
   EXPECT_DOUBLE_EQ(sample::softmax_scale(case_of("paged_decode --head-dim 64 --cache-seqlens 9")), 0.125);
   EXPECT_DOUBLE_EQ(sample::softmax_scale(case_of("mla_decode --scale 0.5 --cache-seqlens 9")), 0.5);
+}
+
+// Or the softmax of a model that multiplies by 1 would see one token alone, and that of one that multiplies by little
+// all alike, and neither what a mistake makes of the others.
+TEST(Regime, ScoresAreOfOneSizeWhateverAModelScalesThemBy) {
+  for (const std::string scale : {"", " --scale 1", " --scale 0.0078125"}) {
+    const KernelCase c =
+        case_of("paged_decode --dtype fp32 --heads 4 --kv-heads 1 --head-dim 64 --page 64 --cache-seqlens 200" + scale);
+    const auto batch = sample::paged_decode(c);
+    const auto pool = sample::PagePool::make(c);
+    double squares = 0.0;
+    for (std::int64_t h = 0; h < 4; ++h) {
+      for (std::int64_t t = 0; t < 200; ++t) {
+        double score = 0.0;
+        for (std::int64_t d = 0; d < 64; ++d) {
+          score += batch->input("q").get(h * 64 + d) * batch->input("k_cache").get(pool->slot(0, t) * 64 + d);
+        }
+        squares += std::pow(score * sample::softmax_scale(c), 2.0);
+      }
+    }
+    EXPECT_NEAR(std::sqrt(squares / 800.0), 1.0, 0.25) << scale;
+  }
 }
 
 // A maximum that is found in the first tile never has to be rescaled to.
