@@ -530,7 +530,15 @@ Status ShellEvaluator::run_apart(const Node& node, When when, Waits waits) {
   unset_now_ = std::move(outer_unset);
   when_ = outer_when;
   const std::string stays = state_.stays && waits == Waits::kYes ? state_.end : std::string();
-  state_ = before;
+  const ShellState inside = std::exchange(state_, before);
+  for (const auto& [path, text] : before.files) {  // which it has in common with what runs apart
+    const auto now = inside.files.find(path);
+    const bool named = inside.touched.contains(path) || inside.touched.contains(std::string(base_name(path)));
+    const bool old = before.touched.contains(path) || before.touched.contains(std::string(base_name(path)));
+    if (now == inside.files.end() || !same_text(now->second, text) || (named && !old)) state_.files.erase(path);
+  }
+  state_.written.insert(inside.written.begin(), inside.written.end());
+  state_.touched.insert(inside.touched.begin(), inside.touched.end());
   // What leaves a shell beside this one (exit, exec, a signal) leaves no more than that.
   if (!stays.empty()) state_.may_end.emplace(stays, 0);
   const bool counts = waits == Waits::kYes || (waits == Waits::kInPipe && state_.pipes_fail);
