@@ -192,5 +192,12 @@ TEST(DraftMemory, ADraftServedAsTheModelIsAsSmallAsItIs) {
       1.770, 0.01);
 }
 
+// Every form of the report names what is loaded, and nothing that is not.
+TEST(DraftMemory, IsNamedInThePictureOfTheCard) {
+  const std::string page = tell({"check", "--no-kernel", "--output", "html"}, {}).out;
+  EXPECT_THAT(page, HasSubstr("(draft model "));
+  EXPECT_THAT(page, Not(HasSubstr("adapters")));
+}
+
 }  // namespace
 }  // namespace preflight

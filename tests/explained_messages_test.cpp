@@ -118,6 +118,31 @@ TEST(PrintedMessages, ThatSayMoreThanTheWordsOfARuleLeadElsewhere) {
   EXPECT_EQ(rule("AssertionError: Hidden size mismatch between a, w1 and w2"), "-");
 }
 
+// Whatever a configuration raises while it is read is a refusal of arguments, which `check` names with its cause.
+TEST(PrintedMessages, OfAConfigurationThatIsReadLeadToItsReader) {
+  const auto told_of = [](const char* file, const char* function, const char* last) {
+    const auto places =
+        places_of(read_message(fmt::format("  File \"/x/sglang/srt/{}\", line 7, in {}\n    f()\n  File "
+                                           "\"/x/site-packages/transformers/a.py\", line 8, in "
+                                           "g\n    h()\n{}",
+                                           file, function, last)));
+    return places.empty() ? std::string("nothing") : rules_told(places) + " " + std::string(places.front().function);
+  };
+  EXPECT_EQ(
+      told_of("utils/hf_transformers/config.py", "get_config",
+              "KeyError: \"Missing required keys in `rope_parameters` for 'rope_type'='llama3': {'rope_theta'}\""),
+      "- get_config");
+  EXPECT_EQ(told_of("utils/hf_transformers_utils.py", "get_config",
+                    "huggingface_hub.errors.StrictDataclassClassValidationError: Class validation error for validator "
+                    "'validate_layer_type':"),
+            "- get_config");
+  EXPECT_EQ(told_of("configs/model_config.py", "from_server_args", "BufferError: of its own kind"),
+            "- from_server_args");
+  EXPECT_EQ(told_of("arg_groups/pipeline.py", "run_resolution_pipeline", "BufferError: of its own kind"),
+            "- run_resolution_pipeline");
+  EXPECT_EQ(told_of("models/llama.py", "forward", "BufferError: of its own kind"), "nothing");
+}
+
 using Row = std::tuple<std::string_view, std::string_view, std::string_view, std::string>;
 
 TEST(PrintedMessages, MeetEveryLateMessageThatIsKnown) {

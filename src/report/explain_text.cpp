@@ -228,6 +228,15 @@ std::string place_text(const rules::MessagePlace& place, const std::string& exce
   return out;
 }
 
+// Whether a traceback says so, wherever the function stands that was asked.
+bool while_resolving(const rules::PastedMessage& message) {
+  constexpr std::array<std::string_view, 3> kFrames = {"prepare_server_args", "run_resolution_pipeline",
+                                                       "check_server_args"};
+  return std::ranges::any_of(kFrames, [&](std::string_view frame) {
+    return std::ranges::find(message.functions, frame) != message.functions.end();
+  });
+}
+
 // Whether SGLang says it while it resolves the arguments, or somebody else does.
 bool of_resolution(const rules::MessagePlace& place) {
   constexpr std::array<std::string_view, 11> kPlaces = {"srt/server_args",
@@ -335,7 +344,7 @@ std::string message_page(const ExplainedMessage& explained, const TextOptions& o
          "shows what it changes");
     return out;
   }
-  if (!of_resolution(places.front())) {
+  if (!of_resolution(places.front()) && !while_resolving(explained.message)) {
     line("way out",
          "no rule of its own: it comes after the arguments were resolved, and `check` does not look that far");
     return out;

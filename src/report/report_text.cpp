@@ -152,14 +152,6 @@ std::string plan_section(const Plan& plan, bool heads_divide, const Style& style
   return out + "\n";
 }
 
-// "weights", or all that is loaded before the pool is sized, where that is more: " (draft 0.42, adapters 1.20)".
-std::string loaded_parts(const MemorySummary& m) {
-  std::string parts;
-  if (m.draft > 0.0) parts = fmt::format("draft model {:.2f}", m.draft);
-  if (m.adapters > 0.0) parts += fmt::format("{}adapters {:.2f}", parts.empty() ? "" : ", ", m.adapters);
-  return parts.empty() ? parts : fmt::format(" ({})", parts);
-}
-
 // Estimated, so a launch that barely fits is worded as such; `memory` has the whole sheet.
 std::string memory_section(const MemorySummary& m, const Style& style) {
   std::string out = style.bold("Memory") + style.dim(" (one GPU, estimated; `memory` tells more)") + "\n";
@@ -369,6 +361,13 @@ std::string listed_findings(const Report& report, Severity least, const TextOpti
 }
 
 }  // namespace
+
+std::string loaded_parts(const MemorySummary& m) {
+  std::string parts;
+  if (m.draft > 0.0) parts = fmt::format("draft model {:.2f}", m.draft);
+  if (m.adapters > 0.0) parts += fmt::format("{}adapters {:.2f}", parts.empty() ? "" : ", ", m.adapters);
+  return parts.empty() ? parts : fmt::format(" ({})", parts);
+}
 
 std::string chain_text(const Launch& launch, Field field, bool whole) {
   std::string out = shown(launch.args[field], whole);

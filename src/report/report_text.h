@@ -37,4 +37,8 @@ std::string chain_reasons(const Launch& launch, Field field);
 // One finding with its excerpt.
 std::string finding_text(const Diagnostic& finding, const ArgumentSource& source, const TextOptions& options);
 
+// What is loaded beside the weights before the pool is sized, as " (draft model 0.42, adapters 1.20)"; "" where nothing
+// is.
+std::string loaded_parts(const MemorySummary& m);
+
 }  // namespace preflight::report

@@ -177,7 +177,7 @@ constexpr LateMessage kTable[] = {
     {"gemma2 uses gelu_pytorch_tanh", "ValueError", "", "", "MC036"},
     {"only absolute position_embedding_type", "ValueError", "", "", "MC036"},
     {"unrecognized configuration class", "ValueError", "", "", "MC042"},
-    {"rope_theta", "KeyError", "", "", "RO002"},
+    {.words = "rope_theta", .kind = "KeyError", .rules = "RO002", .whole = true},
     {"unknown rope scaling type", "ValueError", "", "", "RO005"},
     {"short_factor", "KeyError", "", "", "RO005"},
     {"object has no attribute layers_block_type", "AttributeError", "", "", "MC043"},

@@ -1,11 +1,13 @@
 #include "src/rules/messages.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <iterator>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "src/base/ascii_case.h"
 #include "preflight/refusal_rule.h"
@@ -507,6 +509,23 @@ PastedMessage read_message(std::string_view pasted) {
   return out;
 }
 
+// What reads a model's configuration, by transformers' class of it, and what resolves arguments: whatever raises in
+// there, `check` refuses the launch for the same.
+Places places_of_resolving(const PastedMessage& m) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kReaders = {{
+      {"get_config", "hf_transformers/config.py"},
+      {"get_config", "hf_transformers_utils.py"},
+      {"from_server_args", "configs/model_config.py"},
+      {"run_resolution_pipeline", ""},
+      {"prepare_server_args", ""},
+      {"check_server_args", ""},
+  }};
+  for (const auto& [function, file] : kReaders) {
+    if (!m.exception.empty() && stands_in(m, function, file)) return {{.function = function}};
+  }
+  return {};
+}
+
 std::vector<MessagePlace> places_of(const PastedMessage& m) {
   if (Places parsers = parsers_places(m); !parsers.empty()) return parsers;
   Places found = foreign_places(m);
@@ -537,7 +556,7 @@ std::vector<MessagePlace> places_of(const PastedMessage& m) {
     if (place.rule == nullptr) place.rule = rule_of(m, place.kind, place.function);
     out.push_back(place);
   }
-  return out;
+  return out.empty() ? places_of_resolving(m) : out;
 }
 
 }  // namespace preflight::rules

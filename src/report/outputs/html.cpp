@@ -15,6 +15,7 @@
 #include "src/report/outputs/ignored_text.h"
 #include "src/report/outputs/outputs.h"
 #include "src/report/page_picture.h"
+#include "src/report/report_text.h"
 
 namespace preflight::report {
 namespace {
@@ -144,15 +145,16 @@ std::string memory_html(const MemorySummary& m) {
                                       ? fmt::format("KV cache: {:.2f} GiB are missing", -m.cache)
                                       : fmt::format("KV cache {}{:.2f} GiB, {}", m.states > 0 ? "and states " : "",
                                                     m.cache_and_states(), counted(m.tokens, "token"));
-  const char* loaded = m.draft > 0.0 || m.adapters > 0.0 ? "weights, draft model and adapters" : "weights";
+  const std::string parts = loaded_parts(m);
+  const char* loaded = parts.empty() ? "weights" : "loaded";
   return fmt::format(
       "<h3>Memory of one GPU, estimated</h3>\n<div class=\"bar\" role=\"img\" aria-label=\"{7} {1:.2f} of {0:.2f} "
-      "GiB, {5}\"><i class=\"used\" style=\"width:{3:.2f}%\"></i><i class=\"cache\" "
+      "GiB{8}, {5}\"><i class=\"used\" style=\"width:{3:.2f}%\"></i><i class=\"cache\" "
       "style=\"width:{4:.2f}%\"></i></div>\n"
-      "<p class=\"key\"><span><i class=\"used\"></i>{7} {2}{1:.2f} GiB</span> <span><i "
+      "<p class=\"key\"><span><i class=\"used\"></i>{7} {2}{1:.2f} GiB{8}</span> <span><i "
       "class=\"cache\"></i>{5}</span> "
       "<span><i></i>the rest of {0:.2f} GiB; --mem-fraction-static {6:.4g}</span></p>\n",
-      m.device, m.weights, m.exact ? "" : "about ", used, cache, cache_words, m.fraction, loaded);
+      m.device, m.weights, m.exact ? "" : "about ", used, cache, cache_words, m.fraction, loaded, parts);
 }
 
 std::string picture_html(const Launch& launch, const Plan& plan) {
