@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <map>
 #include <optional>
@@ -23,7 +25,9 @@
 #include "src/args/option_index.h"
 #include "src/report/complaint.h"
 #include "src/report/folding.h"
+#include "src/report/output_file.h"
 #include "src/report/output_gate.h"
+#include "src/report/own_report.h"
 #include "src/report/report_json.h"
 #include "src/base/log.h"
 #include "src/commands/options.h"
@@ -157,11 +161,39 @@ int print_help(const CLI::App& app, const CLI::ParseError& asked) {
 bool wants_json(int argc, char** argv) {
   const std::vector<std::string_view> words(argv, argv + argc);
   for (std::size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
-    if (words[i] == "--format=json" || words[i] == "--output=json") return true;
-    const bool next = i + 1 < words.size() && words[i + 1] == "json";
+    if (words[i] == "--format=json" || words[i] == "--output=json" || words[i] == "--output=json=-") return true;
+    const bool next = i + 1 < words.size() && (words[i + 1] == "json" || words[i + 1] == "json=-");
     if (next && (words[i] == "--format" || words[i] == "--output")) return true;
   }
   return false;
+}
+
+// The file that --output json=FILE names; "": none.
+std::string json_file(int argc, char** argv) {
+  constexpr std::string_view kOption = "--output";
+  constexpr std::string_view kFormat = "json=";
+  const std::vector<std::string_view> words(argv, argv + argc);
+  for (std::size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
+    std::string_view value;
+    if (words[i] == kOption && i + 1 < words.size()) value = words[i + 1];
+    if (words[i].starts_with("--output=")) value = words[i].substr(kOption.size() + 1);
+    if (value.starts_with(kFormat)) return std::string(value.substr(kFormat.size()));
+  }
+  return {};
+}
+
+// Where nothing could be judged, the report of an earlier run would be taken for this one's. Of bad options it is not
+// known what else is read: any other file stays as it is.
+void write_error(const std::string& file, std::string_view report) {
+  if (file.empty() || file == "-" || !report::why_no_place(file).empty()) return;
+  constexpr std::size_t kBeginning = 1'024;
+  std::string begin(kBeginning, '\0');
+  if (std::filesystem::exists(std::filesystem::symlink_status(file))) {
+    if (!std::filesystem::is_regular_file(file)) return;
+    begin.resize(static_cast<std::size_t>(std::ifstream(file).read(begin.data(), kBeginning).gcount()));
+    if (!report::is_own_report(begin)) return;
+  }
+  static_cast<void>(report::write_output(file, report));  // why there is none was said
 }
 
 struct Words {
@@ -277,8 +309,10 @@ int main(int argc, char** argv) {
     using preflight::commands::Exit;
     using preflight::commands::exit_number;
     const int status = exit_number(static_cast<Exit>(preflight::commands::run(argc, argv)));
-    if (status == preflight::commands::kBadInput && !out.used() && preflight::commands::wants_json(argc, argv)) {
-      std::cout << preflight::report::error_report(preflight::report::last_complaint(), status);
+    if (status == preflight::commands::kBadInput) {
+      const std::string report = preflight::report::error_report(preflight::report::last_complaint(), status);
+      if (!out.used() && preflight::commands::wants_json(argc, argv)) std::cout << report;
+      preflight::commands::write_error(preflight::commands::json_file(argc, argv), report);
     }
     return preflight::commands::written(status);
   } catch (const std::bad_alloc&) {

@@ -25,6 +25,7 @@
 #include "src/commands/paths/settings.h"
 #include "src/intake/conceal.h"
 #include "src/intake/open_text.h"
+#include "src/report/own_report.h"
 
 namespace preflight::commands {
 namespace {
@@ -33,18 +34,9 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kShown = 60;  // of what is no path
 
-// What an earlier run wrote: the launches in it are those of other files.
-bool is_own_report(std::string_view text) {
-  constexpr std::size_t kBeginning = 1'024;
-  const std::string_view begin = text.substr(0, std::min(text.size(), kBeginning));
-  const bool object = begin.starts_with('{') && begin.find("\"tool\": {") != begin.npos;
-  return (object && begin.find("\"name\": \"xpu-preflight\"") != begin.npos) ||
-         begin.find("<title>xpu-preflight</title>") != begin.npos ||
-         begin.find("<testsuites name=\"xpu-preflight\"") != begin.npos;
-}
-
 bool may_hold_a_launch(const std::string& text) {
-  if (is_own_report(text)) return false;
+  // What an earlier run wrote: the launches in it are those of other files.
+  if (report::is_own_report(text)) return false;
   return text.find("sglang") != std::string::npos || text.find("launch_server") != std::string::npos;
 }
 
