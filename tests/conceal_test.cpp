@@ -54,11 +54,38 @@ TEST(Conceal, KnowsSecretsByNamesThatAnybodyChose) {
                            "AZURE_STORAGE_CONNECTION_STRING",
                            "connectionString",
                            "DB_CONN_STR",
-                           "KUBE_CONFIG_DATA"}) {
+                           "KUBE_CONFIG_DATA",
+                           "ACCESSKEY",
+                           "MASTERKEY",
+                           "sshkey",
+                           "OPENAIKEYS",
+                           "HFKEY2",
+                           "DBPASS",
+                           "MYPW",
+                           "ROOTPWD",
+                           "GHPAT"}) {
     EXPECT_TRUE(commands::is_secret_variable(name)) << name;
   }
-  for (const char* name : {"PATH", "max_position_embeddings", "time_to_first_token", "model", "keyed", "author",
-                           "SGLANG_PORT", "tokenizer", "compass", "factor", "architectures", "task", "disk", "peak"}) {
+  for (const char* name : {"PATH",
+                           "max_position_embeddings",
+                           "time_to_first_token",
+                           "model",
+                           "keyed",
+                           "author",
+                           "SGLANG_PORT",
+                           "tokenizer",
+                           "compass",
+                           "monkey",
+                           "hotkey",
+                           "BYPASS",
+                           "SGLANG_COMPAT",
+                           "pathway",
+                           "keypoint",
+                           "factor",
+                           "architectures",
+                           "task",
+                           "disk",
+                           "peak"}) {
     EXPECT_FALSE(commands::is_secret_variable(name)) << name;
   }
   EXPECT_TRUE(commands::is_count("SGLANG_MAX_TOTAL_TOKENS", "65536"));
@@ -280,6 +307,7 @@ TEST(Conceal, NoSecretLeavesTheProgramWhereverItStands) {
       {"--dist-init-addr", "u:topsecret@h:1"},
       {"--json-model-override-args", R"({"a": {"tokens": ["x", "topsecret"]}, "b": "{\"apiKey\": \"topsecret\"}"})"},
       {"--json-model-override-args", R"({"api\u005fkey": "topsecret"})"},
+      {"--model-loader-extra-config", R"({"accesskey":"topsecret"})"},
       {"--served-model-name", "AccountName=a;AccountKey=topsecret;x"},
       {"--otlp-traces-endpoint", "https://hooks.slack.com/services/T/B/topsecret"},
       {"--hicache-storage-backend", "file", "--hicache-storage-backend-extra-config", R"({"password":"topsecret"})"},
@@ -295,6 +323,8 @@ TEST(Conceal, NoSecretLeavesTheProgramWhereverItStands) {
   };
   const std::vector<std::string> variables = {"HF_TOKEN=topsecret",
                                               "WANDB_KEY=topsecret",
+                                              "ACCESSKEY=topsecret",
+                                              "DBPASS=topsecret",
                                               "HF_AUTH=topsecret",
                                               "AWS_SECRET_ACCESS_KEY=topsecret",
                                               "https_proxy=http://me:topsecret@proxy:1",

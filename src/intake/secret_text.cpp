@@ -79,14 +79,24 @@ bool is_secret_plain(std::string_view plain) {
          std::ranges::any_of(kEndings, [&](std::string_view e) { return plain.ends_with(e); });
 }
 
+// MASTERKEY, DBPASS, GHPAT: written together, and no word of its own that ends so.
+bool ends_in_joined(std::string_view last) {
+  constexpr std::array<std::string_view, 6> kEndings = {"key", "keys", "pass", "pw", "pwd", "pat"};
+  constexpr std::array<std::string_view, 14> kWords = {"monkey",  "turkey", "donkey",  "hockey",  "jockey",
+                                                       "whiskey", "hotkey", "mickey",  "compass", "bypass",
+                                                       "compat",  "expat",  "hotkeys", "monkeys"};
+  return std::ranges::find(kWords, last) == kWords.end() &&
+         std::ranges::any_of(kEndings, [&](std::string_view e) { return last.size() > e.size() && last.ends_with(e); });
+}
+
 bool is_secret_by_anybody(std::string_view plain) {
   constexpr std::array<std::string_view, 27> kEndings = {
       "ak",          "sk",  // as object stores call access and secret key
       "key",         "keys",     "auth", "authorization", "pass",   "pwd",       "passphrase",   "pat",    "credential",
       "cookie",      "cookies",  "dsn",  "sas",           "bearer", "signature", "sig",          "tokens", "passwords",
       "credentials", "passcode", "jwt",  "tok",           "cred",   "creds",     "access_key_id"};
-  constexpr std::array<std::string_view, 5> kJoined = {"accountkey", "connection_string", "connectionstring",
-                                                       "conn_str", "config_data"};
+  constexpr std::array<std::string_view, 4> kJoined = {"connection_string", "connectionstring", "conn_str",
+                                                       "config_data"};
   constexpr std::array<std::string_view, 5> kNear = {"token", "password", "passwd", "secret", "credential"};
   plain = unnumbered(plain);
   if (is_of_text(plain)) return false;
@@ -96,6 +106,7 @@ bool is_secret_by_anybody(std::string_view plain) {
     return true;
   }
   const std::string_view last = plain.substr(plain.rfind('_') + 1);
+  if (ends_in_joined(last)) return true;
   return last.size() > 3 &&
          std::ranges::any_of(kNear, [&](std::string_view near) { return edit_distance(last, near, 1) <= 1; });
 }
