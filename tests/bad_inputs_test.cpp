@@ -57,6 +57,13 @@ TEST(BadInputs, NumbersThatNoModelHasAreNone) {
                                        {"n_layer", {"0", "-5"}, "12"},
                                        {"sliding_window", {"-5"}, "null"},
                                        {"query_pre_attn_scalar", {"0", "-5"}, "144"},
+                                       {"intermediate_size", {"0", "-1"}, "[0, 11008]"},
+                                       {"kv_lora_rank", {"0", "-1"}, "512"},
+                                       {"v_head_dim", {"-1"}, "0"},
+                                       {"qk_nope_head_dim", {"-1"}, "0"},
+                                       {"num_experts", {"-1"}, "0"},
+                                       {"n_routed_experts", {"-1"}, "256"},
+                                       {"vocab_size", {"-1"}, "1"},
                                        {"num_experts_per_token", {"1000000000000"}, "8"},
                                        {"rope_theta", {"0", "-5"}, "1e11"}};
   const auto absurd = [](const std::string& text) { return facts::absurd_part(*Value::parse_json(text)); };

@@ -47,31 +47,33 @@ constexpr std::array kOfParts = {Range{"moe_layer_freq", 1, limits::kLayers},
                                  Range{"depth", 0, limits::kLayers},
                                  Range{"sliding_window", -1, limits::kModelTokens},
                                  Range{"query_pre_attn_scalar", 1, limits::kModelWidth},
+                                 Range{"intermediate_size", 1, limits::kModelWidth},
+                                 Range{"kv_lora_rank", 1, limits::kModelWidth},
                                  Range{"rope_theta", 1, std::int64_t{1} << 62}};
 
-// What any part may have, by the ends of its names: configurations spell them in many ways, leave some at 0 or -1, and
-// count layers from the end.
+// What any part may have, by the ends of its names: configurations spell them in many ways, leave some at 0, and count
+// layers from the end.
 constexpr std::array kByEnding = {
-    Range{"_experts", -1, limits::kExperts},
-    Range{"_per_tok", -1, limits::kExperts},
-    Range{"_per_token", -1, limits::kExperts},
-    Range{"_heads", -1, limits::kHeads},
-    Range{"_head", -1, limits::kHeads},
-    Range{"_groups", -1, limits::kHeads},
+    Range{"_experts", 0, limits::kExperts},
+    Range{"_per_tok", 0, limits::kExperts},
+    Range{"_per_token", 0, limits::kExperts},
+    Range{"_heads", 0, limits::kHeads},
+    Range{"_head", 0, limits::kHeads},
+    Range{"_groups", 0, limits::kHeads},
     Range{"_layers", -(1 << 16), 1 << 16},
     Range{"_layer", -(1 << 16), 1 << 16},
-    Range{"intermediate_size", -1, limits::kModelWidth},
-    Range{"hidden_size", -1, limits::kModelWidth},
-    Range{"state_size", -1, limits::kModelWidth},
-    Range{"_dim", -1, limits::kModelWidth},
-    Range{"_rank", -1, limits::kModelWidth},
-    Range{"_inner", -1, limits::kModelWidth},
-    Range{"_width", -1, limits::kModelWidth},
-    Range{"d_model", -1, limits::kModelWidth},
-    Range{"d_state", -1, limits::kModelWidth},
-    Range{"vocab_size", -1, limits::kModelTokens},
-    Range{"_positions", -1, limits::kModelTokens},
-    Range{"_embeddings", -1, limits::kModelTokens},
+    Range{"intermediate_size", 0, limits::kModelWidth},
+    Range{"hidden_size", 0, limits::kModelWidth},
+    Range{"state_size", 0, limits::kModelWidth},
+    Range{"_dim", 0, limits::kModelWidth},
+    Range{"_rank", 0, limits::kModelWidth},
+    Range{"_inner", 0, limits::kModelWidth},
+    Range{"_width", 0, limits::kModelWidth},
+    Range{"d_model", 0, limits::kModelWidth},
+    Range{"d_state", 0, limits::kModelWidth},
+    Range{"vocab_size", 0, limits::kModelTokens},
+    Range{"_positions", 0, limits::kModelTokens},
+    Range{"_embeddings", 0, limits::kModelTokens},
 };
 
 bool is_text_part(std::string_view key) {

@@ -125,6 +125,10 @@ void plan_mla_decode(const PlanContext& context, Plan& plan) {
     plan.skipped.push_back({"mla_decode", reason});
     return;
   }
+  if (context.model.qk_rope_head_dim == 0) {
+    plan.skipped.push_back({"mla_decode", "the model's latent heads have no rotary part, and ours takes no others"});
+    return;
+  }
   const DecodeShape& shape = context.shape;
   KernelCase c{.kernel = "mla_decode"};
   c.dtype = shape.dtype;  // the cache is cast to the queries' type before the kernel
