@@ -31,6 +31,8 @@ TEST(CaseFile, AKeyOfTheWrongTypeIsOneLineThatNamesLineAndKey) {
       {R"({"id":"a","args":[1,2]})", "\"args\": expected a list of texts"},
       {R"({"id":"a","args":null})", "\"args\": expected a list of texts"},
       {R"({"id":"a"})", "\"args\" is missing"},
+      {R"({"args":["--tp","2"],"config":"tp: 3"})",
+       "\"config\" is there, and no word of \"args\" is {config}, which stands for it"},
       {R"({"id":["a"],"args":[]})", "\"id\": expected text"},
       {R"({"id":"a","args":[],"args":["--tp","2"]})", "\"args\" stands there twice"},
       {R"({"id":"a","args":[],"env":{"A":"1","A":"2"}})", "\"A\" stands there twice"},

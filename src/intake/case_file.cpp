@@ -110,7 +110,12 @@ std::string misspelt_key(const Value& object) {
 std::string why_malformed(const Value& item) {
   if (std::string text = misspelt_key(item); !text.empty()) return text;
   if (std::string text = wrong_value(item, kKeys, ""); !text.empty()) return text;
-  if (item.find("args") == nullptr) return "\"args\" is missing";
+  const Value* args = item.find("args");
+  if (args == nullptr) return "\"args\" is missing";
+  const Value* config = item.find("config");
+  const auto names_config = [](const Value& word) { return word.as_string().find(kConfigName) != std::string::npos; };
+  if (config != nullptr && config->is_string() && std::ranges::none_of(args->as_list(), names_config))
+    return fmt::format("\"config\" is there, and no word of \"args\" is {}, which stands for it", kConfigName);
   const Value* device = item.find("device");
   if (device == nullptr || device->is_none()) return {};
   for (const auto& [name, value] : device->as_dict()) {  // nobody keeps remarks in there
