@@ -79,6 +79,8 @@ TEST(Conceal, KnowsSecretsByNamesThatAnybodyChose) {
                            "hotkey",
                            "BYPASS",
                            "SGLANG_COMPAT",
+                           "$PWD",
+                           "OLDPWD",
                            "pathway",
                            "keypoint",
                            "factor",

@@ -80,11 +80,13 @@ bool is_secret_plain(std::string_view plain) {
 }
 
 // MASTERKEY, DBPASS, GHPAT: written together, and no word of its own that ends so.
-bool ends_in_joined(std::string_view last) {
+bool ends_in_joined(std::string_view plain) {
+  const auto before = std::find_if_not(plain.rbegin(), plain.rend(), is_alnum);  // "$PWD" is no word that ends in PWD
+  const std::string_view last = plain.substr(static_cast<std::size_t>(plain.rend() - before));
   constexpr std::array<std::string_view, 6> kEndings = {"key", "keys", "pass", "pw", "pwd", "pat"};
-  constexpr std::array<std::string_view, 14> kWords = {"monkey",  "turkey", "donkey",  "hockey",  "jockey",
-                                                       "whiskey", "hotkey", "mickey",  "compass", "bypass",
-                                                       "compat",  "expat",  "hotkeys", "monkeys"};
+  constexpr std::array<std::string_view, 15> kWords = {"oldpwd", "monkey",  "turkey", "donkey",  "hockey",
+                                                       "jockey", "whiskey", "hotkey", "mickey",  "compass",
+                                                       "bypass", "compat",  "expat",  "hotkeys", "monkeys"};
   return std::ranges::find(kWords, last) == kWords.end() &&
          std::ranges::any_of(kEndings, [&](std::string_view e) { return last.size() > e.size() && last.ends_with(e); });
 }
@@ -105,8 +107,8 @@ bool is_secret_by_anybody(std::string_view plain) {
       std::ranges::any_of(kEndings, [&](std::string_view e) { return ends_in(plain, e); })) {
     return true;
   }
+  if (ends_in_joined(plain)) return true;
   const std::string_view last = plain.substr(plain.rfind('_') + 1);
-  if (ends_in_joined(last)) return true;
   return last.size() > 3 &&
          std::ranges::any_of(kNear, [&](std::string_view near) { return edit_distance(last, near, 1) <= 1; });
 }
