@@ -1175,7 +1175,7 @@ TEST(Limits, AScriptThatIsSourcedOverAndOver) {
 #ifndef __SANITIZE_ADDRESS__
 // No signal ends it before it says why.
 TEST(Limits, MachinesThatGiveNextToNothing) {
-  for (const char* line : {"ulimit -d 8192; ", "ulimit -d 6000; "}) {
+  for (const char* line : {"ulimit -d 7100; ", "ulimit -d 6000; "}) {
     const ToolRun run = run_command_line(std::string(line) + "xpu-preflight releases");
     EXPECT_EQ(run.status, 3) << line << run.err;
     EXPECT_EQ(run.err, "xpu-preflight: out of memory\n") << line;

@@ -10,7 +10,7 @@ with a line on descriptor 3:
                                       | {"skipped": reason} | {"error": what was raised}
   or {"unusable": reason} to any of them, and it ends.
 
-Nothing is judged here. Outputs start as NaN (-1 in integers), between guard bands.
+Nothing is judged here. Outputs start as NaN (UNWRITTEN in integers), between guard bands.
 """
 import sys
 
