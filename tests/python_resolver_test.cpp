@@ -11,13 +11,14 @@
 #include <fstream>
 
 #include "src/facts/model_files.h"
+#include "tests/support/run_tool.h"
 
 namespace preflight::resolve {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 // An executable script, gone with the object.
 class StandIn {
@@ -165,6 +166,17 @@ TEST(PythonResolver, WhatIsNoAnswerIsSaidInWords) {
     EXPECT_THAT(why_not(ask(python.path(), row.says == std::string_view("did not answer within 1 second") ? 1 : 60)),
                 HasSubstr(row.says));
   }
+}
+
+// A program of the folder where somebody stands is none of the interpreter's.
+TEST(PythonResolver, RunsNoModuleOfTheCurrentDirectory) {
+  const testing::TemporaryDirectory folder;
+  for (const char* module : {"json", "os", "sys", "re", "importlib", "sglang", "sitecustomize", "logging", "inspect"})
+    folder.file(std::string(module) + ".py", "open('" + folder.path() + "/ran', 'a').write(__name__)\n");
+  const testing::ToolRun run = testing::run_command_line(
+      "cd '" + folder.path() + "' && xpu-preflight resolve --resolver python:python3 -- --model-path m");
+  EXPECT_NE(run.status, 0);  // no SGLang in it
+  EXPECT_EQ(testing::read_file(folder.path() + "/ran"), "");
 }
 
 TEST(PythonResolver, AnInterpreterThatIsNotThereIsNamed) {

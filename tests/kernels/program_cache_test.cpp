@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -76,6 +77,53 @@ TEST(ProgramCache, ForgetsTheOldest) {
   EXPECT_EQ(cache.find("first"), std::nullopt);
   EXPECT_EQ(cache.find(std::to_string(ProgramCache::kMostFiles - 1)), "2");
   EXPECT_LE(files_in(directory.path()).size(), ProgramCache::kMostFiles);
+}
+
+// A folder that was there is its owner's: no file of others is removed, whatever it is called, and no mode changes.
+TEST(ProgramCache, TouchesNothingButItsOwnFiles) {
+  const TemporaryDirectory directory;
+  fs::permissions(directory.path(), static_cast<fs::perms>(0755));
+  const std::vector<std::string> foreign = {"notes.txt", "0123456789abcdef.clbin", "0123456789abcdef", "x.bin"};
+  for (const std::string& name : foreign) {
+    directory.file(name, "somebody's");
+    fs::last_write_time(fs::path(directory.path()) / name, fs::file_time_type::clock::now() - std::chrono::hours(9));
+  }
+  const ProgramCache cache(directory.path());
+  for (std::size_t i = 0; i < ProgramCache::kMostFiles + 9; ++i) cache.store(std::to_string(i), "1");
+  for (const std::string& name : foreign) EXPECT_EQ(read_file(directory.path() + "/" + name), "somebody's") << name;
+  EXPECT_EQ(fs::status(directory.path()).permissions(), static_cast<fs::perms>(0755));
+  const fs::path made = fs::path(directory.path()) / "made";
+  ProgramCache(made).store("key", "1");
+  EXPECT_EQ(fs::status(made).permissions(), fs::perms::owner_all);
+}
+
+// What is read from there runs as this user's code.
+TEST(ProgramCache, TakesNothingThatOthersMayWrite) {
+  const TemporaryDirectory directory;
+  const ProgramCache cache(directory.path());
+  cache.store("key", "binary");
+  const fs::path file = files_in(directory.path()).at(0);
+  const fs::perms own = fs::status(file).permissions();
+  for (const fs::perms others : {fs::perms::group_write, fs::perms::others_write}) {
+    fs::permissions(file, others, fs::perm_options::add);
+    EXPECT_EQ(cache.find("key"), std::nullopt);
+    fs::permissions(file, own);
+    EXPECT_EQ(cache.find("key"), "binary");
+    fs::permissions(directory.path(), others, fs::perm_options::add);
+    EXPECT_EQ(cache.find("key"), std::nullopt);
+    cache.store("another", "binary");
+    EXPECT_EQ(files_in(directory.path()).size(), 1U);
+    fs::permissions(directory.path(), fs::perms::owner_all);
+    EXPECT_EQ(cache.find("key"), "binary");
+  }
+  if (geteuid() != 0) GTEST_SKIP() << "only root gives files away";
+  constexpr uid_t kNobody = 65534;
+  for (const fs::path& given : {file, fs::path(directory.path())}) {
+    ASSERT_EQ(chown(given.c_str(), kNobody, kNobody), 0);
+    EXPECT_EQ(cache.find("key"), std::nullopt) << given;
+    ASSERT_EQ(chown(given.c_str(), 0, 0), 0);
+    EXPECT_EQ(cache.find("key"), "binary");
+  }
 }
 
 TEST(ProgramCache, WithoutADirectoryNothingIsKept) {
