@@ -134,7 +134,7 @@ class ShellEvaluator::Parameter {
     out_.open();
     Unknown why{0, why_not_set(), origin_};
     if (!is_touched() && part_.op.empty() && part_.prefix != '#' && shell_name_start(name_.front())) why.unset = name_;
-    out_.put_unknown(std::move(why));
+    out_.put_unknown(why);
   }
   [[nodiscard]] std::string when_set() const {
     return fmt::format("unless {} is not set at line {}", name_, shell_.line_of(shell_.outer(part_.begin)));
