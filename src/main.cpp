@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <optional>
@@ -21,6 +20,7 @@
 #include <fmt/format.h>
 
 #include "src/base/limits.h"
+#include "src/base/read_text.h"
 #include "src/args/closest_options.h"
 #include "src/args/option_index.h"
 #include "src/report/complaint.h"
@@ -186,12 +186,9 @@ std::string json_file(int argc, char** argv) {
 // known what else is read: any other file stays as it is.
 void write_error(const std::string& file, std::string_view report) {
   if (file.empty() || file == "-" || !report::why_no_place(file).empty()) return;
-  constexpr std::size_t kBeginning = 1'024;
-  std::string begin(kBeginning, '\0');
   if (std::filesystem::exists(std::filesystem::symlink_status(file))) {
-    if (!std::filesystem::is_regular_file(file)) return;
-    begin.resize(static_cast<std::size_t>(std::ifstream(file).read(begin.data(), kBeginning).gcount()));
-    if (!report::is_own_report(begin)) return;
+    const auto text = read_text(file);
+    if (!text || !report::is_own_report(*text)) return;
   }
   static_cast<void>(report::write_output(file, report));  // why there is none was said
 }
