@@ -19,7 +19,7 @@ using Choice = std::vector<ShellText>;  // one of each source
 std::optional<std::size_t> behind_options(const std::vector<ShellWord>& words, std::size_t i) {
   constexpr std::string_view kValued =
       "-j --jobs -P --max-procs --delay --joblog --halt --halt-on-error --results --retries --timeout --load --memfree "
-      "--nice --tmpdir --compress-program --tagstring --rpl";
+      "--nice --tmpdir --compress-program --tagstring";
   constexpr std::string_view kFlags =
       "-k --keep-order --lb --line-buffer -u --ungroup --group --tag --progress --bar --eta --verbose -v -t "
       "--will-cite "
@@ -27,7 +27,7 @@ std::optional<std::size_t> behind_options(const std::vector<ShellWord>& words, s
   for (; i < words.size() && words[i].text.starts_with('-'); ++i) {
     const std::string_view w = words[i].text;
     if (is_among(kFlags, w)) continue;
-    if (is_among(kValued, w) && w != "--rpl") {
+    if (is_among(kValued, w)) {
       ++i;
       continue;
     }
