@@ -56,7 +56,7 @@ struct Record {
   std::string_view device = {};
 };
 
-// Of one rule, the one that gives up the least first: written where the rule stands, and lying there.
+// Of one rule, the one that gives up the least first: written where the rule stands.
 using Records = std::vector<Record>;
 
 constexpr Record step(StepKind kind, std::string_view name, std::array<std::string_view, 3> values = {}) {
