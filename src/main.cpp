@@ -157,35 +157,35 @@ int print_help(const CLI::App& app, const CLI::ParseError& asked) {
   return kOk;
 }
 
-// Whether the words ask for JSON on standard output: then an error is told there, too.
-bool wants_json(int argc, char** argv) {
-  const std::vector<std::string_view> words(argv, argv + argc);
-  for (std::size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
-    if (words[i] == "--format=json" || words[i] == "--output=json" || words[i] == "--output=json=-") return true;
-    const bool next = i + 1 < words.size() && (words[i + 1] == "json" || words[i + 1] == "json=-");
-    if (next && (words[i] == "--format" || words[i] == "--output")) return true;
-  }
-  return false;
-}
+// Where the words ask for JSON: then an error is told there, too.
+struct JsonAsked {
+  bool on_output = false;
+  std::string file = {};  // the first that --output json=FILE names
+};
 
-// The file that --output json=FILE names; "": none.
-std::string json_file(int argc, char** argv) {
-  constexpr std::string_view kOption = "--output";
-  constexpr std::string_view kFormat = "json=";
+JsonAsked json_asked(int argc, char** argv) {
+  constexpr std::string_view kFile = "json=";
   const std::vector<std::string_view> words(argv, argv + argc);
+  JsonAsked asked;
   for (std::size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
-    std::string_view value;
-    if (words[i] == kOption && i + 1 < words.size()) value = words[i + 1];
-    if (words[i].starts_with("--output=")) value = words[i].substr(kOption.size() + 1);
-    if (value.starts_with(kFormat)) return std::string(value.substr(kFormat.size()));
+    for (const std::string_view option : {"--format", "--output"}) {
+      if (!words[i].starts_with(option)) continue;
+      std::string_view value = words[i].substr(option.size());
+      if (value.empty() && i + 1 < words.size())
+        value = words[i + 1];
+      else if (value.starts_with('='))
+        value.remove_prefix(1);
+      if (value == "json" || value == "json=-") asked.on_output = true;
+      if (value.starts_with(kFile) && value != "json=-" && asked.file.empty()) asked.file = value.substr(kFile.size());
+    }
   }
-  return {};
+  return asked;
 }
 
 // Where nothing could be judged, the report of an earlier run would be taken for this one's. Of bad options it is not
 // known what else is read: any other file stays as it is.
 void write_error(const std::string& file, std::string_view report) {
-  if (file.empty() || file == "-" || !report::why_no_place(file).empty()) return;
+  if (file.empty() || !report::why_no_place(file).empty()) return;
   if (std::filesystem::exists(std::filesystem::symlink_status(file))) {
     const auto text = read_text(file);
     if (!text || !report::is_own_report(*text)) return;
@@ -260,7 +260,8 @@ int run(int argc, char** argv) {
   if (std::string why = why_not_behind(*asked, *asked_app, table, launch); !why.empty())
     return refuse({std::move(why)});
   const OutputOptions output = output_options(LaunchFlags{});
-  const bool is_text = asked->folds && !wants_json(argc, argv) && std::ranges::find(own, "--batch") == own.end();
+  const bool is_text =
+      asked->folds && !json_asked(argc, argv).on_output && std::ranges::find(own, "--batch") == own.end();
   std::optional<report::FoldedStream> folded;
   if (output.folded && is_text) folded.emplace(std::cout, output.width);
   return asked->run(launch);
@@ -308,8 +309,9 @@ int main(int argc, char** argv) {
     const int status = exit_number(static_cast<Exit>(preflight::commands::run(argc, argv)));
     if (status == preflight::commands::kBadInput) {
       const std::string report = preflight::report::error_report(preflight::report::last_complaint(), status);
-      if (!out.used() && preflight::commands::wants_json(argc, argv)) std::cout << report;
-      preflight::commands::write_error(preflight::commands::json_file(argc, argv), report);
+      const auto asked = preflight::commands::json_asked(argc, argv);
+      if (!out.used() && asked.on_output) std::cout << report;
+      preflight::commands::write_error(asked.file, report);
     }
     return preflight::commands::written(status);
   } catch (const std::bad_alloc&) {
