@@ -74,7 +74,7 @@ std::string shown(const Result<std::vector<LaunchCommand>>& read) {
     }
     for (const auto& [name, value] : launch.env) out += fmt::format("  env {}={}\n", name, value);
     if (!launch.name.empty()) out += "  name " + launch.name + "\n";
-    if (!launch.when.empty()) out += "  when " + launch.when + "\n";
+    if (!launch.when.empty()) out += "  when " + launch.when.text() + "\n";
     if (!launch.image.empty()) out += "  image " + launch.image + "\n";
     if (!launch.release.empty()) out += "  release " + launch.release + "\n";
     for (const LaunchUnknown& unknown : launch.unknown) {

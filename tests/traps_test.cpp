@@ -95,10 +95,10 @@ std::vector<std::string> started(const std::string& launches) {
 
 // Whether it may not run, and says so. A turn of a loop that is followed runs.
 bool is_conditional(const sources::LaunchCommand& launch) {
-  constexpr std::array<std::string_view, 8> kWords = {"branch at", "unless ", "loop at",           "which nothing",
-                                                      "where ",    "as @",    "the script writes", "is called"};
-  return std::ranges::any_of(kWords,
-                             [&](std::string_view word) { return launch.when.find(word) != std::string::npos; });
+  using Kind = sources::Condition::Kind;
+  return std::ranges::any_of(launch.when.all, [](const sources::Condition& one) {
+    return one.kind != Kind::kTurn && one.kind != Kind::kPart;
+  });
 }
 
 // Every place that is told lies in the text.

@@ -240,7 +240,7 @@ TEST_F(VariableFiles, ThatMakeCannotDoWithoutMayEndIt) {
   write("Makefile", rule);
   const auto when = [&](const std::string& include) {
     const auto read = read_launches(include + rule, {}, path("Makefile"));
-    return read ? read->front().when : read.error().text();
+    return read ? read->front().when.text() : read.error().text();
   };
   EXPECT_EQ(when("include more.mk\n"), "unless make ends at line 1");
   EXPECT_EQ(when("-include more.mk\n"), "");
@@ -258,7 +258,7 @@ TEST_F(VariableFiles, ConditionsOfMakeAskForWhatTheyTest) {
   const auto asked = read_launches(
       "ifeq ($(MODE),prefill)\nrun:\n\tpython -m sglang.launch_server --model-path m --tp 2\nendif\n", {}, "Makefile");
   ASSERT_TRUE(asked) << asked.error().text();
-  EXPECT_EQ(asked->front().when, "in a branch at line 3");
+  EXPECT_EQ(asked->front().when.text(), "in a branch at line 3");
 }
 
 // A carriage return in a file of a script would end up in each of its values.

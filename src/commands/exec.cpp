@@ -83,18 +83,6 @@ void tell(const Report& report, const CheckCommand& command) {
   report::print_error(text.folded ? report::folded(whole, text.width) : whole);
 }
 
-// Whether nobody knows here that the launch is started when the command is: one in another branch than the one that is
-// taken must not stop it.
-bool may_not_run(std::string_view when) {
-  constexpr std::array<std::string_view, 3> kOpen = {"in a branch", "in a loop", "where "};
-  while (!when.empty()) {
-    const std::string_view part = when.substr(0, when.find("; "));
-    if (std::ranges::any_of(kOpen, [&](std::string_view front) { return part.starts_with(front); })) return true;
-    when.remove_prefix(std::min(when.size(), part.size() + 2));
-  }
-  return false;
-}
-
 struct Outcome {
   Judged judged = Judged::kNot;
   Exit status = kOk;
@@ -121,8 +109,11 @@ Outcome judge(const ExecFlags& flags, const std::vector<std::string>& words) {
   if (launches->size() > 1) {
     return {not_judged(fmt::format("the command starts {} launches", launches->size()), flags), kFindings};
   }
-  if (const std::string& when = launches->front().when; may_not_run(when))
-    return {not_judged(fmt::format("the command may start a server, {}", when), flags), kFindings};
+  // One in another branch than the one that is taken must not stop it.
+  if (launches->front().when.has(sources::Condition::Kind::kIf)) {
+    const ReadLaunch read = shown_launch(launches->front(), "", command->input.release);
+    return {not_judged(fmt::format("the command may start a server, {}", read.when), flags), kFindings};
+  }
   command->output = output_options(check.launch, STDERR_FILENO);
   sources::LaunchCommand& launch = launches->front();
   std::erase_if(command->input.env, [&](const auto& one) { return !launch.env.contains(one.first); });

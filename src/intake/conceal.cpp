@@ -567,7 +567,25 @@ static void hide_in_names(Environment& env) {
   }
 }
 
-void conceal(ReadLaunch& launch, Release release) {
+// Of a condition, what the file calls things by, and no other word of its own that may be secret.
+static std::string shown_condition(const sources::Condition& condition, const ReadLaunch& launch,
+                                   const Secrets& secrets) {
+  std::string out;
+  std::size_t behind = 0;
+  for (const auto& part : condition.written) {
+    std::string text = condition.text.substr(part.begin, part.size);
+    secrets.hide_in(text);
+    hide_parts(text);
+    const bool told = condition.kind == sources::Condition::Kind::kTurn && text.find('*') == std::string::npos &&
+                      !hides_whole(condition.variable, text) && is_told_anyway(launch, condition.variable, text);
+    if (!told && !(part.name && is_plain_name(text))) hide_closed_words(text);
+    out += condition.text.substr(behind, part.begin - behind) + text;
+    behind = part.begin + part.size;
+  }
+  return out + condition.text.substr(behind);
+}
+
+void conceal(ReadLaunch& launch, const sources::Conditions& when, Release release) {
   const bool model = launch.vllm && !launch.argv.empty() && !launch.argv[0].starts_with('-');
   std::vector<std::string> words(launch.argv.begin() + (model ? 1 : 0), launch.argv.end());
   // A secret that stands once more behind an option that is none is one there, too.
@@ -580,11 +598,10 @@ void conceal(ReadLaunch& launch, Release release) {
   for (std::string& word : launch.argv) secrets.hide_in(word);
   for (auto& [name, value] : launch.env) secrets.hide_in(value);
   for (std::string* text : {&launch.name, &launch.image}) secrets.hide_in(*text);
-  secrets.hide_in_sentence(launch.when);
-  for (std::string* text : {&launch.name, &launch.when, &launch.image}) hide_parts(*text);
-  hide_condition(launch.when, [&](const std::string& name, const std::string& value) {
-    return !hides_whole(name, value) && value.find('*') == std::string::npos && is_told_anyway(launch, name, value);
-  });
+  for (std::string* text : {&launch.name, &launch.image}) hide_parts(*text);
+  std::vector<std::string> conditions;
+  for (const sources::Condition& one : when.all) conditions.push_back(shown_condition(one, launch, secrets));
+  launch.when = sources::joined(when, conditions);
   for (ReadLaunch::Open& open : launch.unknown) {
     secrets.hide_in_sentence(open.what);
     hide_parts(open.what);

@@ -16,7 +16,7 @@ namespace preflight::commands {
 void keep_secrets_of(std::string_view text);
 void conceal(PreparedLaunch& prepared);
 // A launch as it was read.
-void conceal(ReadLaunch& launch, Release release);
+void conceal(ReadLaunch& launch, const sources::Conditions& when, Release release);
 // A launch of a batch without its secrets; none where it holds none of `shortest` letters, which is nearly always.
 std::optional<Launch> concealed(const Launch& launch, const LaunchInputs& inputs, std::size_t shortest = 1);
 // Corrected arguments, after the first one was written back.

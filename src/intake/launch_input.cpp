@@ -415,7 +415,6 @@ ReadLaunch shown_launch(const sources::LaunchCommand& launch, const std::string&
   ReadLaunch out{.file = file,
                  .line = launch.where.line,
                  .name = launch.name,
-                 .when = launch.when,
                  .vllm = launch.vllm,
                  .argv = launch.argv,
                  .env = launch.env,
@@ -442,7 +441,7 @@ ReadLaunch shown_launch(const sources::LaunchCommand& launch, const std::string&
     out.defaults.push_back({one.name, one.value, one.where.line, one.where.column, one.why});
     if (one.value) std::ranges::replace(*out.defaults.back().value, sources::kHole, '?');
   }
-  conceal(out, release);
+  conceal(out, launch.when, release);
   return out;
 }
 

@@ -59,11 +59,6 @@ constexpr auto kUsual = std::to_array<std::string_view>(
      "master", "tags", "push", "pull", "request", "branch", "release", "schedule", "manual", "always", "success",
      "failure", "cancelled", "ubuntu", "linux", "x86", "version", "workspace", "scripts", "data", "models", "logs",
      "default", "localhost", "login", "workflow", "dispatch", "event", "system", "production", "staging", "develop",
-     // of the sentences that say when a launch runs
-     "line", "loop", "turn", "where", "what", "stands", "front", "fails", "unless", "script", "ends", "another",
-     "program", "takes", "place", "function", "returns", "holds", "leader", "behind", "router", "once", "each",
-     "worker", "dynamo", "left", "cell", "which", "understood", "notebook", "started", "rules", "only", "except",
-     "replicas", "profiles", "pattern", "nothing", "runs", "asked", "goal", "finds", "asks",
      // of the sentences that ask for what another tool makes
      "kustomize", "helm", "build", "config", "console", "plan", "recipe", "step",
      // of what asks for an address, the nodes of a job, the memory of a card
@@ -351,49 +346,6 @@ class Literals {
   std::vector<TextPart> parts_;
 };
 
-bool is_of_plain_names(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) { return is_in_part(c) || c == '_' || c == '.' || c == '-'; });
-}
-
-// "in NAME, which nothing here calls": what a reader says of a program, with names of functions alone.
-bool is_own_sentence(std::string_view part) {
-  constexpr std::string_view kAs = "as @";
-  constexpr std::string_view kCalls = " calls ";
-  const auto calls = part.find(kCalls);
-  if (part.starts_with(kAs) && calls != std::string_view::npos)
-    return is_of_plain_names(part.substr(kAs.size(), calls - kAs.size())) &&
-           is_of_plain_names(part.substr(calls + kCalls.size()));
-  constexpr std::string_view kUnless = "unless ";
-  constexpr std::string_view kUnset = " is not set at line ";
-  const auto unset = part.find(kUnset);
-  if (part.starts_with(kUnless) && unset != std::string_view::npos && is_number(part.substr(unset + kUnset.size())))
-    return is_of_plain_names(part.substr(kUnless.size(), unset - kUnless.size()));
-  constexpr std::array<std::array<std::string_view, 2>, 18> kSentences = {
-      {{"in ", ", which nothing here calls"},
-       {"where what has no end is stopped", ""},
-       {"unless the loop at line ", " runs, which has no end"},
-       {"unless ", " runs, which has no end"},
-       {"unless ", " calls itself without an end"},
-       {"as ", " starts it, in each of its processes"},
-       {"where ", " is called"},
-       {"where what ", " is handed to calls it"},
-       {"where ", ", which the script writes, is started"},
-       {"where ", " starts it"},
-       {"unless the trap on DEBUG at line ", " changes it"},
-       {"unless the trap on RETURN at line ", " changes it"},
-       {"where what sets the trap on EXIT runs", ""},
-       {"where what a patch puts in its place starts it", ""},
-       {"where what is made of this list is run", ""},
-       {"where what the task asks for is there", ""},
-       {"unless the task is up to date", ""},
-       {"unless an expansion fails at line ", ""}}};
-  return std::ranges::any_of(kSentences, [&](const auto& ends) {
-    if (part.size() < ends[0].size() + ends[1].size() || !part.starts_with(ends[0]) || !part.ends_with(ends[1]))
-      return false;
-    return is_of_plain_names(part.substr(ends[0].size(), part.size() - ends[0].size() - ends[1].size()));
-  });
-}
-
 // Where other commands of the line end, in front of an argument, or begin, behind one.
 constexpr std::string_view kBetweenCommands = ";&|)";
 
@@ -428,20 +380,8 @@ void hide_closed_words(std::string& value) {
   hide_parts(literals.take(), value);
 }
 
-void hide_condition(std::string& condition, const ShowsValue& shows) {
-  constexpr std::string_view kBetween = "; ";
-  std::string shown;
-  for (std::size_t at = 0; at < condition.size();) {
-    const std::size_t end = std::min(condition.find(kBetween, at), condition.size());
-    std::string part = condition.substr(at, end - at);
-    const std::size_t equals = part.find('=');
-    const bool told = equals != part.npos && shows(part.substr(0, equals), part.substr(equals + 1));
-    if (!told && !is_own_sentence(part)) hide_closed_words(part);
-    shown += part;
-    if (end < condition.size()) shown += kBetween;
-    at = end + kBetween.size();
-  }
-  condition = std::move(shown);
+bool is_plain_name(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return is_in_part(c) || c == '_' || c == '.' || c == '-'; });
 }
 
 bool says_meaning(std::string_view name) {

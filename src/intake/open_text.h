@@ -3,7 +3,6 @@
 // Tested by tests/conceal_test.cpp.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,10 +24,8 @@ bool is_odd_name(std::string_view name);
 void hide_literals(std::string& sentence);
 // All words of a value, "k=VALUE" or an expression of a workflow.
 void hide_closed_words(std::string& value);
-// Of what says when a launch runs, without the sentences that a reader made: these hold names alone. `shows`: whether
-// what a loop gives a variable may be told.
-using ShowsValue = std::function<bool(const std::string& name, const std::string& value)>;
-void hide_condition(std::string& condition, const ShowsValue& shows);
+// Functions, variables and programs are called so.
+bool is_plain_name(std::string_view text);
 // The last word of a name says what its value is: "LOG_LEVEL", "model".
 bool says_meaning(std::string_view name);
 

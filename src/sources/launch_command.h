@@ -47,7 +47,7 @@ struct LaunchCommand {
   std::vector<FileLines> through = {};  // files that it stands in, innermost first: what they run or source leads to it
   std::string file = {};                // another one that holds it: of compose's include
   std::string name = {};                // of the service, container, unit, target or step; may be empty
-  std::string when = {};                // the branch or turn of a loop that it runs in; empty: always
+  Conditions when = {};                 // the branch or turn of a loop that it runs in; empty: always
   bool sure = false;                    // it runs: `when` tells no more than turns of loops
   bool on_host = false;                 // it listens where what runs on this machine does
   bool detached = false;                // docker run -d

@@ -190,7 +190,7 @@ void place_in(std::vector<LaunchCommand>& found, std::size_t from, const RunCont
     launch.elsewhere = launch.elsewhere || context.elsewhere;
     launch.on_host = launch.on_host && !context.elsewhere && context.image.empty();
     launch.sure = launch.sure && (context.when.empty() || context.sure);
-    if (!context.when.empty()) launch.when = context.when + (launch.when.empty() ? "" : "; ") + launch.when;
+    launch.when.put_in_front(context.when);
     if (!launch.image.empty() || context.image.empty()) continue;
     launch.image = context.image;
     launch.release = release_of_image(context.image);
@@ -229,12 +229,11 @@ bool LaunchFinder::descend(LaunchFinder& inner, std::size_t bytes) {
   return true;
 }
 
-void LaunchFinder::under(const std::string& when, std::size_t from) {
+void LaunchFinder::under(const Conditions& when, std::size_t from) {
   if (when.empty()) return;
   for (std::size_t i = from; i < found_.size(); ++i) {
     found_[i].sure = false;
-    std::string& inner = found_[i].when;
-    inner = inner.empty() ? when : when + "; " + inner;
+    found_[i].when.put_in_front(when);
   }
 }
 
@@ -432,7 +431,7 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
       .context = context, .called = called_file(context.zero), .activated = context.activated, .depth = depth};
   ShellStart start = start_of(text, context, script.called, depth);
   const std::size_t first = found_.size();
-  start.on_command = [&](const ShellCommand& c, const Values& environment, const std::string& when) {
+  start.on_command = [&](const ShellCommand& c, const Values& environment, const Conditions& when) {
     if (!error_) command_of(script, c, environment, when);
   };
   start.on_fault = [&](const std::string& why, std::size_t offset) {
@@ -450,7 +449,7 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
 
 // Where a command of a script runs: what the script has by then, what it exports to it and what its words assign.
 RunContext LaunchFinder::place_of_command(const Script& script, const ShellCommand& c, const Values& environment,
-                                          const std::string& when) {
+                                          const Conditions& when) {
   RunContext inside = script.context;
   inside.activated = script.activated;
   inside.env = environment;
@@ -470,7 +469,7 @@ RunContext LaunchFinder::place_of_command(const Script& script, const ShellComma
     inside.functions.push_back(function);
   }
   inside.sure = c.sure && (script.context.when.empty() || script.context.sure);
-  if (!when.empty()) inside.when = script.context.when.empty() ? when : script.context.when + "; " + when;
+  inside.when.add(when);
   for (const ShellWord& a : c.assignments) assign(a, inside.env);
   return inside;
 }
@@ -497,7 +496,7 @@ void LaunchFinder::runs_beside(std::size_t from, std::size_t number) {
 }
 
 void LaunchFinder::command_of(Script& script, const ShellCommand& c, const Values& environment,
-                              const std::string& when) {
+                              const Conditions& when) {
   if (is_cut_off(c) || c.words.empty()) return;
   hear(c);
   const std::size_t before = found_.size();
@@ -662,13 +661,13 @@ bool LaunchFinder::starts_server(const std::vector<ShellWord>& words, std::size_
   if (!unclear.empty()) add_unknown(unclear, words[at].begin, launch);
   launch.sure = launch.sure && (server->own == nullptr || server->own->when.empty());
   if (server->own != nullptr && !server->own->when.empty())
-    launch.when += (launch.when.empty() ? "" : ", ") + std::string(server->own->when);
+    launch.when.add({.kind = Condition::Kind::kPart, .text = std::string(server->own->when)});
   if (const bool is_open =
           !words[at].unknowns.empty() && server->first > at && !base_name(words[at].text).starts_with("python");
       is_open) {
     const std::string& name = words[at].unknowns.front().unset;
-    launch.when += fmt::format("{}where {} Python", launch.when.empty() ? "" : "; ",
-                               name.empty() ? "the program in front of its module is" : name + " is set to a");
+    launch.when.add(name.empty() ? where({{"the program in front of its module is Python"}})
+                                 : where({named(name), {" is set to a Python"}}));
     launch.sure = false;
   }
   launch.module = server->module;
@@ -982,7 +981,7 @@ void LaunchFinder::environment_words(const std::vector<ShellWord>& words, std::s
   if (name == "srun" || name == "salloc") take_job_options(words, at, program, context.host);
   if (name == "torchrun" || name == "accelerate") context.sure = false;
   if (name == "torchrun" || name == "accelerate")
-    context.when += fmt::format("{}as {} starts it, in each of its processes", context.when.empty() ? "" : "; ", name);
+    context.when.add(as({{fmt::format("{} starts it, in each of its processes", name)}}));
   for (std::size_t i = at + 1; i < program; ++i) {
     const std::string& w = words[i].text;
     if (name == "sudo" && (w == "-E" || w.starts_with("--preserve-env"))) keeps = true;

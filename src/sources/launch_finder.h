@@ -28,7 +28,7 @@ struct RunContext {
   std::string name = {};
   std::string image = {};
   facts::ContainerView host = {};
-  std::string when = {};
+  Conditions when = {};
   bool sure = false;                        // `when` tells turns of loops alone
   std::vector<LaunchUnknown> unknown = {};  // of the place itself: a file of variables that nobody reads
   std::optional<ShellText> zero = {};       // of a text that is handed to a shell: $0
@@ -91,7 +91,7 @@ class LaunchFinder {
   // The one launch that was found from the `from`th on runs beside others of this number; 0: beside none.
   void runs_beside(std::size_t from, std::size_t number);
   // What was found from the `from`th on runs only so: the condition of the place that holds the text.
-  void under(const std::string& when, std::size_t from);
+  void under(const Conditions& when, std::size_t from);
   // What is said of the part of the text from `from` up to `to`, on each launch that stands in it or has its name.
   void tell(const ShellNote& note, std::size_t from, std::size_t to, std::string_view name = {});
   // All that was found stands in this file, which another one runs.
@@ -119,9 +119,9 @@ class LaunchFinder {
   static void start_together(Script& script, const ShellCommand& command, LaunchCommand& launch);
 
   ShellStart start_of(const ShellText& text, const RunContext& context, const std::string& called, int depth);
-  void command_of(Script& script, const ShellCommand& command, const Values& environment, const std::string& when);
+  void command_of(Script& script, const ShellCommand& command, const Values& environment, const Conditions& when);
   RunContext place_of_command(const Script& script, const ShellCommand& command, const Values& environment,
-                              const std::string& when);
+                              const Conditions& when);
   void run_script(const ShellCommand& command, RunContext inside, int depth);
   void command(const std::vector<ShellWord>& words, std::size_t from, RunContext context,
                const std::vector<ShellText>& input, int depth);

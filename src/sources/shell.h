@@ -19,6 +19,7 @@
 
 #include "preflight/read_launch.h"
 #include "preflight/result.h"
+#include "src/sources/condition.h"
 
 namespace preflight::sources {
 
@@ -31,7 +32,8 @@ struct Unknown {
   enum class Place { kNone, kFile, kFolder };
   Place place = Place::kNone;
   std::string path = {};
-  std::string unset = {};  // the variable that nothing sets, whose value it is
+  std::string unset = {};     // the variable that nothing sets, whose value it is
+  std::string asks_for = {};  // the variable that it asks for, whoever may have set that
 };
 inline constexpr char kHole = '\x1a';  // only where `unknowns` has an entry; anywhere else it is itself
 
@@ -141,7 +143,7 @@ struct ShellStart {
   // What its first line asks for, of a text of which nobody knows whether it is started by its name.
   std::vector<std::string> options_by_name = {};
   // A command that runs, with the environment that its program gets (its own assignments not among them).
-  std::function<void(const ShellCommand&, const Values& environment, const std::string& when)> on_command;
+  std::function<void(const ShellCommand&, const Values& environment, const Conditions& when)> on_command;
   // Hears that a shell cannot read the text from `offset` on, behind commands that ran. False: then it is no shell
   // text.
   std::function<bool(const std::string& why, std::size_t offset)> on_fault = {};

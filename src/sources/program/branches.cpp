@@ -19,13 +19,13 @@ namespace preflight::sources::program {
 Follower::Flow Follower::branch(const Step& yes, const Step& no, std::size_t at) {
   const StatePtr other = take();
   const auto endings = endings_;
-  conditions_.push_back(fmt::format("in a branch at line {}", line(at)));
+  conditions_.push_back(in_branch(line(at)));
   Flow first = yes();
   turn_to(other);
   auto ended = std::exchange(endings_, endings);
   Flow second = no();
   conditions_.pop_back();
-  for (std::string& one : ended) {
+  for (Condition& one : ended) {
     if (std::find(endings_.begin(), endings_.end(), one) == endings_.end()) endings_.push_back(std::move(one));
   }
   Flow out;
@@ -101,14 +101,14 @@ bool returns(const Block& block) {
 bool Follower::goes_on_behind(const Stmt& loop) {
   const std::string_view text = source_.text.substr(loop.begin, loop.end - std::min(loop.begin, loop.end));
   if (yield_to_ != nullptr || text.find("await") != std::string_view::npos) return true;
-  const std::string what = fmt::format("the loop at line {} runs, which has no end", line(loop.begin));
+  const Condition what = unless({{fmt::format("the loop at line {} runs, which has no end", line(loop.begin))}});
   if (tries_ > apart_) {
-    if (endings_.size() < kMostEndings) endings_.push_back("unless " + what);
+    if (endings_.size() < kMostEndings) endings_.push_back(what);
     return true;
   }
   const bool hides_more = source_.text.find("sglang", std::min(loop.end, source_.text.size())) != std::string::npos;
   if (quiet_ == 0 && locals_ == globals_ && hides_more)
-    finder_.note({"SH004", "what stands behind this does not run: " + what, loop.begin});
+    finder_.note({"SH004", fmt::format("what stands behind this does not run: {}", what.ending()), loop.begin});
   return false;
 }
 
@@ -275,7 +275,7 @@ Follower::Flow Follower::unknown_loop(const Stmt& one, const std::function<void(
   }
   --quiet_;
   endings_ = endings;
-  conditions_.push_back(fmt::format("in a loop at line {}", line(one.begin)));
+  conditions_.push_back(in_loop(line(one.begin)));
   (void)round(out);
   conditions_.pop_back();
   return out;

@@ -332,7 +332,7 @@ void Follower::run_ahead(Object* function, Object* locals, Object* iterator) {
     give(iterator, v);
     if (alone) return;
     if (stops.size() < kMostStops) stops.push_back(take());
-    if (ahead_.size() == outer) ahead_.push_back(fmt::format("unless {} is asked for no more", function->name));
+    if (ahead_.size() == outer) ahead_.push_back(unless({named(function->name), {" is asked for no more"}}));
   };
   try {
     (void)body_value(function, locals, &to);
@@ -386,7 +386,7 @@ Val Follower::follow_function(Object* function, Object* original, Arguments& a) 
   if (calls_ >= limits::kProgramCalls) {
     ++doubts_;
     for (const Val& v : a.values) handed_over(v, function->name, a.at);
-    const std::string why = fmt::format("unless {} calls itself without an end", original->name);
+    const Condition why = unless({named(original->name), {" calls itself without an end"}});
     if (std::ranges::find(endings_, why) == endings_.end()) endings_.push_back(why);
     return unknown(fmt::format("{} calls itself deeper than is followed", function->name), a.at);
   }
@@ -398,8 +398,7 @@ Val Follower::follow_function(Object* function, Object* original, Arguments& a) 
   const bool unclear = !original->altered.empty() && !original->altered.starts_with("context") &&
                        !original->altered.starts_with("asynccontext");
   if (unclear)
-    conditions_.push_back(
-        fmt::format("as @{} calls {}", original->altered.substr(0, original->altered.find('(')), original->name));
+    conditions_.push_back(called_by(original->altered.substr(0, original->altered.find('(')), original->name));
   const std::size_t depth = conditions_.size();
   const bool rays = is_of_ray(*original);
   const bool of_actor = !a.values.empty() && a.values[0].is(Kind::kInstance) && a.values[0].object->of != nullptr &&
@@ -653,7 +652,7 @@ void Follower::handed_over(const Val& v, const std::string& to, std::size_t at, 
   hand_args(v);
   if (is_context(v)) return enter_elsewhere(v, to, at);
   if (is_iterator(v) && v.object->now.next != nullptr) {  // which may go through it
-    conditions_.push_back(fmt::format("where what {} is handed to calls it", to));
+    conditions_.push_back(where({{"what "}, named(to), {" is handed to calls it"}}));
     bring_all(v.object);
     conditions_.pop_back();
   }
@@ -709,7 +708,7 @@ bool Follower::started_in_container(Arguments& a, const std::string& to) {
   inner.keys.clear();
   if (const Val* env = a.key("env"); env != nullptr && !env->is(Kind::kNone)) inner.keys.emplace_back("env", *env);
   image_ = image->known_text() ? image->text->text : std::string();
-  conditions_.push_back(fmt::format("where {} starts it", to));
+  conditions_.push_back(where({named(to), {" starts it"}}));
   start_words(all, inner);
   conditions_.pop_back();
   image_.clear();
@@ -748,7 +747,7 @@ Val Follower::call_unknown(const Val& callee, Arguments& a) {
     words.keys.clear();
     if (const Val* env = a.key("env")) words.keys.emplace_back("env", *env);
     used_.insert(v.object);
-    conditions_.push_back(fmt::format("where {} starts it", name));
+    conditions_.push_back(where({named(name), {" starts it"}}));
     start_words(words.values[0], words);
     conditions_.pop_back();
     if (!starts) handed_over(v, name, a.at);  // or changes it

@@ -183,7 +183,7 @@ void Follower::catch_left(const Stmt& one, std::vector<Left> raised, std::vector
       turn_to(left.state);
       StatePtr again = fits == 1 ? nullptr : take();
       const bool conditional = !sure || fits == -1;
-      if (conditional) conditions_.push_back(fmt::format("in a branch at line {}", line(one.begin)));
+      if (conditional) conditions_.push_back(in_branch(line(one.begin)));
       Flow flow = handle(handler, left.value);
       if (conditional) conditions_.pop_back();
       std::move(flow.left.begin(), flow.left.end(), std::back_inserter(out.left));
@@ -203,7 +203,7 @@ void Follower::catch_left(const Stmt& one, std::vector<Left> raised, std::vector
     } else if (tries_ == 0) {
       drop(left.state);
       left.state = nullptr;
-      const std::string what = leaves(left);
+      const Condition what = leaves(left);
       if (endings_.size() < kMostEndings) endings_.push_back(what);
     } else {
       out.left.push_back(std::move(left));
@@ -215,7 +215,7 @@ void Follower::catch_left(const Stmt& one, std::vector<Left> raised, std::vector
 void Follower::catch_unsure(const Stmt& one, std::vector<StatePtr>& ends, Flow& out) {
   const StatePtr base = take();
   for (const Handler& handler : one.handlers) {
-    conditions_.push_back(fmt::format("in a branch at line {}", line(one.begin)));
+    conditions_.push_back(in_branch(line(one.begin)));
     Flow flow = handle(handler, unknown("what was raised is not known", one.begin));
     conditions_.pop_back();
     std::move(flow.left.begin(), flow.left.end(), std::back_inserter(out.left));
@@ -280,7 +280,7 @@ void Follower::meet_missing(std::size_t from, const std::function<bool(const Val
   missing_.resize(from);  // what is asked of a handler may be missing itself, where something was raised
   missing_.insert(missing_.end(), left.begin(), left.end());
   for (std::size_t i = from; i < missing_.size() && tries_ == 0; ++i) {
-    const std::string what = fmt::format("unless the program ends at line {}", line(missing_[i].at));
+    const Condition what = unless_ended("the program ends", line(missing_[i].at));
     if (endings_.size() < kMostEndings && std::ranges::find(endings_, what) == endings_.end()) endings_.push_back(what);
   }
   if (tries_ == 0) missing_.resize(std::min(from, missing_.size()));
@@ -295,7 +295,7 @@ static bool is_patch(std::string_view written) {
 Follower::Flow Follower::with_statement(const Stmt& one) {
   for (const Expr* manager : one.values) {
     if (!is_patch(source_.text.substr(manager->begin, manager->end - manager->begin))) continue;
-    conditions_.emplace_back("where what a patch puts in its place starts it");
+    conditions_.push_back(where({{"what a patch puts in its place starts it"}}));
     Flow out = with_managers(one);
     conditions_.pop_back();
     return out;
@@ -334,7 +334,7 @@ void Follower::end_or_raise(Left left, Flow& out) {
     return;
   }
   drop(left.state);
-  const std::string what = leaves(left);
+  const Condition what = leaves(left);
   ended_at_ = left.at;
   if (endings_.size() < kMostEndings && std::ranges::find(endings_, what) == endings_.end()) endings_.push_back(what);
 }
@@ -375,7 +375,7 @@ Follower::Flow Follower::within_context(const Val& context, const Stmt& one, std
 // What another than `with` is handed may enter it.
 void Follower::enter_elsewhere(const Val& context, const std::string& to, std::size_t at) {
   if (std::exchange(context.object->called, true)) return;
-  conditions_.push_back(fmt::format("where what {} is handed to calls it", to));
+  conditions_.push_back(where({{"what "}, named(to), {" is handed to calls it"}}));
   const YieldTo to_nothing = [](const Val&) {};
   const std::string why = fmt::format("a context is handed to {} at line {}, which may enter it", to, line(at));
   const StatePtr before = take();

@@ -1069,7 +1069,7 @@ Val Follower::either(const std::function<Val()>& a, const std::function<Val()>& 
   const StatePtr other = take();
   const auto side = [&](const std::function<Val()>& one) -> std::optional<Val> {
     const std::size_t outer = conditions_.size();
-    conditions_.push_back(fmt::format("in a branch at line {}", line(at)));
+    conditions_.push_back(in_branch(line(at)));
     std::optional<Val> out;
     try {
       out = one();
@@ -1126,7 +1126,7 @@ Val Follower::lambda(const Expr& e) {
 
 // What stands behind this clause may have any number of items.
 void Follower::lose_clause(const Expr& e, std::size_t from) {
-  conditions_.push_back(fmt::format("in a loop at line {}", line(e.begin)));
+  conditions_.push_back(in_loop(line(e.begin)));
   bind(*e.clauses[from].target, unclear(*e.clauses[from].target));
   Object* aside = make();
   clause(e, from + 1, aside);

@@ -90,11 +90,11 @@ Result<bool> Follower::run() {
   return true;
 }
 
-std::string Follower::leaves(const Left& left) const {
-  const int n = line(left.at);
-  if (left.way == Way::kRaise) return fmt::format("unless the program ends at line {}", n);
-  if (left.way == Way::kReturn) return fmt::format("unless its function returns at line {}", n);
-  return fmt::format("unless its loop is left at line {}", n);
+Condition Follower::leaves(const Left& left) const {
+  const std::string_view what = left.way == Way::kRaise    ? "the program ends"
+                                : left.way == Way::kReturn ? "its function returns"
+                                                           : "its loop is left";
+  return unless_ended(what, line(left.at));
 }
 
 Follower::Flow Follower::run(const Block& block) {
@@ -134,7 +134,7 @@ Follower::Flow Follower::leave(Way way, Val value, std::size_t at) {
   Left left{way, std::move(value), nullptr, at};
   if (way == Way::kRaise && tries_ == 0) {
     ended_at_ = at;
-    const std::string what = leaves(left);
+    const Condition what = leaves(left);
     const bool told = std::find(endings_.begin(), endings_.end(), what) != endings_.end();
     if (!told && endings_.size() < kMostEndings) endings_.push_back(what);
     return out;
@@ -270,9 +270,9 @@ void Follower::unfinished() {
       if (!followed.insert(function).second) continue;
       const std::string& name = function->name;
       follow_alone(function, function->of,
-                   handed        ? fmt::format("where what {} is handed to calls it", name)
-                   : called_here ? fmt::format("where {} is called", name)
-                                 : fmt::format("in {}, which nothing here calls", name));
+                   handed        ? where({{"what "}, named(name), {" is handed to calls it"}})
+                   : called_here ? where({named(name), {" is called"}})
+                                 : uncalled(name));
       read();
     }
   }
@@ -323,7 +323,7 @@ static void leave_open(Object* type, std::size_t at, std::vector<std::pair<Objec
   for (Object* base : type->bases) leave_open(base, at, left, depth + 1);
 }
 
-void Follower::follow_alone(Object* function, Object* owner, const std::string& when) {
+void Follower::follow_alone(Object* function, Object* owner, const Condition& when) {
   const bool test = owner != nullptr && (function->name.starts_with("setUp") || function->name.starts_with("test"));
   const std::size_t outer = conditions_.size();
   if (!test) conditions_.push_back(when);

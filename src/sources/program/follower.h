@@ -89,7 +89,7 @@ class Follower {
   Flow run_one(const Stmt& one);
   Flow leave(Way way, Val value, std::size_t at);
   Flow branch(const Step& yes, const Step& no, std::size_t at);
-  [[nodiscard]] std::string leaves(const Left& left) const;
+  [[nodiscard]] Condition leaves(const Left& left) const;
   void assign(const Stmt& one);
   void grow(const Stmt& one);
   void bind(const Expr& target, Val value);
@@ -149,7 +149,7 @@ class Follower {
   void import_from(const Stmt& one);
   Val imported(const std::string& name, std::size_t at);
   void unfinished();
-  void follow_alone(Object* function, Object* owner, const std::string& when);
+  void follow_alone(Object* function, Object* owner, const Condition& when);
   Val made_alone(Object* owner);
 
   // --- expressions (expressions.cpp) ---
@@ -596,9 +596,9 @@ class Follower {
   Object* function_ = nullptr;
   std::set<std::string> global_names_;
   Object* environ_ = nullptr;
-  std::vector<std::string> conditions_;
+  std::vector<Condition> conditions_;
   static constexpr std::size_t kMostEndings = 3;  // told of a launch
-  std::vector<std::string> endings_;              // what may have ended the program before
+  std::vector<Condition> endings_;                // what may have ended the program before
   // Variables that Ray's workers find: of the job; by functions, classes and their instances.
   std::vector<Val> of_ray_job_;
   std::map<const Object*, std::vector<Val>> ray_variables_;
@@ -614,14 +614,14 @@ class Follower {
   struct AtExit {
     Val function;
     Arguments arguments;
-    std::vector<std::string> conditions;
+    std::vector<Condition> conditions;
   };
   std::vector<AtExit> at_exit_;  // atexit.register, in their order
   std::deque<Program> fields_;   // of lines of IPython: what is followed points into them
   const YieldTo* yield_to_ = nullptr;
-  std::size_t changes_ = 0;         // of all objects, so far
-  bool to_the_end_ = false;         // an iterator is gone through without anything between its items
-  std::vector<std::string> ahead_;  // generators that ran further than they are asked for
+  std::size_t changes_ = 0;       // of all objects, so far
+  bool to_the_end_ = false;       // an iterator is gone through without anything between its items
+  std::vector<Condition> ahead_;  // generators that ran further than they are asked for
   std::map<const Stmt*, std::set<std::string>> local_names_;  // of functions
   int quiet_ = 0;                                             // nothing is recorded
   int tries_ = 0;                                             // around what is followed

@@ -220,8 +220,8 @@ std::optional<Val> Follower::ipython(const std::string& name, Arguments& a) {
   if (shell && !a.values.empty() && a.values[0].is(Kind::kText)) {
     start_shell(text(filled_line(*a.values[0].text)), a);
   } else if (what == "cell" && !a.values.empty() && quiet_ == 0) {  // ours: one that is not understood
-    const std::string why = fmt::format("unless cell {}, which is not understood as Python, ends the notebook",
-                                        str(a.values[0], a.at).text->text);
+    const Condition why = unless({{fmt::format("cell {}, which is not understood as Python, ends the notebook",
+                                               str(a.values[0], a.at).text->text)}});
     if (std::ranges::find(endings_, why) == endings_.end()) endings_.push_back(why);
   } else if (what == "run_line_magic" && a.values.size() >= 2) {
     line_magic(line_of(0).text, line_of(1), a.at);

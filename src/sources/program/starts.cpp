@@ -126,16 +126,16 @@ RunContext Follower::context(Arguments& a) {
   out.elsewhere = !image_.empty();
   if (source_.environment != nullptr) out.env = *source_.environment;
   environment({.kind = Kind::kDict, .object = environ_}, out, false);
-  std::vector<std::string> when;
+  std::vector<Condition> when;
   for (const auto* list : {&conditions_, &endings_, &ahead_}) {
-    for (const std::string& one : *list) {
+    for (const Condition& one : *list) {
       spend(when.size() / 4 + 1);
       if (std::find(when.begin(), when.end(), one) == when.end()) when.push_back(one);
     }
   }
   constexpr std::size_t kMost = 3;
   if (when.size() > kMost) when.erase(when.begin(), when.end() - kMost);
-  for (const std::string& one : when) out.when += (out.when.empty() ? "" : "; ") + one;
+  out.when.all = std::move(when);
   const Val* env = a.key("env");
   if (env == nullptr || env->is(Kind::kNone)) return out;
   if (env->is(Kind::kDict)) {
@@ -253,8 +253,8 @@ std::optional<Val> Follower::start_process(const std::string& name, Arguments& a
   const auto in_shell = shell == nullptr ? std::optional(false) : truth(*shell);
   const std::size_t outer = conditions_.size();
   if (!in_shell)
-    conditions_.push_back(
-        fmt::format("where shell={} is {}", shown(shell->begin, shell->end), args->is(Kind::kText) ? "true" : "false"));
+    conditions_.push_back(where(
+        {{"shell="}, written(shown(shell->begin, shell->end)), {args->is(Kind::kText) ? " is true" : " is false"}}));
   const bool shell_runs_it = in_shell.value_or(args->is(Kind::kText));
   const std::size_t found = finder_.found_so_far();
   start_popen(*args, shell_runs_it, a);
@@ -448,7 +448,7 @@ bool Follower::start_unknown(const std::string& name, Arguments& a) {
       if (key == "env") v = beside;
     }
   }
-  conditions_.push_back(fmt::format("where {} starts it", name));
+  conditions_.push_back(where({named(name), {" starts it"}}));
   if (one)
     start_shell(a.values[0], inner);
   else
@@ -602,7 +602,7 @@ void Follower::left_lists() {
     for (const Val& item : object->now.items) key += std::to_string(item.begin) + ",";
     if (!told.insert(key).second) continue;
     Arguments a;
-    conditions_ = {"where what is made of this list is run"};
+    conditions_ = {where({{"what is made of this list is run"}})};
     start_words(all, a);
   }
 }

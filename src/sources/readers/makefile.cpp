@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 enum class Met { kNo, kYes, kUnknown };
 
-struct Condition {
+struct Branch {
   Met now;
   Met before;  // an earlier branch
   std::size_t at;
@@ -289,7 +289,7 @@ class Makefile {
       const bool absent = plain && !fs::exists(path, error) && !error;
       const bool missing = absent && optional;
       // Where no rule makes it, and no folder of make's own holds one.
-      if (absent && !optional) ends_ = fmt::format("unless make ends at line {}", finder_.place(at).line);
+      if (absent && !optional) ends_ = {{ends_at(at)}};
       if (!text && !missing) return doubt();
       if (missing) add_defaults(decided_, taken_default(path, std::nullopt, at, TakenWhy::kMissing));
       if (text) values_.reads_too(name);
@@ -298,10 +298,10 @@ class Makefile {
   }
 
   bool active() const {
-    return std::ranges::all_of(conditions_, [](const Condition& c) { return c.now != Met::kNo; });
+    return std::ranges::all_of(conditions_, [](const Branch& c) { return c.now != Met::kNo; });
   }
   bool conditional() const {
-    return std::ranges::any_of(conditions_, [](const Condition& c) { return c.now == Met::kUnknown; });
+    return std::ranges::any_of(conditions_, [](const Branch& c) { return c.now == Met::kUnknown; });
   }
 
   // True when the line is one of ifeq, ifneq, ifdef, ifndef, else and endif.
@@ -315,7 +315,7 @@ class Makefile {
     if (takes_word(line, "else")) {
       if (conditions_.empty()) stop("an else of no condition", at);
       if (conditions_.empty()) return true;
-      Condition last = conditions_.back();
+      Branch last = conditions_.back();
       conditions_.pop_back();
       if (last.now != Met::kNo && last.before != Met::kYes) last.before = last.now;
       const bool decided = last.before == Met::kYes;
@@ -457,7 +457,7 @@ class Makefile {
 
   // With how to give what the condition asks for, where that is one thing.
   std::string depends(const std::string& name) const {
-    const auto open = std::ranges::find_if(conditions_, [](const Condition& c) { return !c.why.empty(); });
+    const auto open = std::ranges::find_if(conditions_, [](const Branch& c) { return !c.why.empty(); });
     if (open == conditions_.end())
       return fmt::format("{} depends on a condition of the Makefile; give it with {}", name, how_to_set(name));
     return fmt::format("{} depends on the condition at line {}: {}", name, finder_.place(open->at).line, open->why);
@@ -642,11 +642,10 @@ class Makefile {
     const std::size_t before = values_.depth();
     values_.enter();
     const std::set<std::string> exports = set_variables(target);
-    const std::string outer = ends_;
+    const Conditions outer = ends_;
     bool up_to_date = false;
-    for (const std::string& only : {where_out_of_date(target, with_recipe, up_to_date), where_found(target, stem)}) {
-      if (!only.empty()) ends_ += (ends_.empty() ? "" : "; ") + only;
-    }
+    ends_.add(where_out_of_date(target, with_recipe, up_to_date));
+    ends_.add(where_found(target, stem));
     Result<bool> done = true;
     for (const Rule* const rule : with_recipe) {
       if (up_to_date) break;
@@ -671,7 +670,7 @@ class Makefile {
   }
 
   // A goal that lies beside the Makefile is made again only for what is newer: when that is, where times decide it.
-  std::string where_out_of_date(const std::string& target, const std::vector<const Rule*>& rules, bool& up_to_date) {
+  Condition where_out_of_date(const std::string& target, const std::vector<const Rule*>& rules, bool& up_to_date) {
     if (phony_.contains(target) || !is_plain(target) || !lies_here(target)) return {};
     std::vector<const Rule*> asking = rules;
     if (const auto own = by_target_.find(target); own != by_target_.end())
@@ -686,7 +685,7 @@ class Makefile {
       asks = asks || rule->newer > 0;
     }
     up_to_date = !asks && std::ranges::none_of(phony_, [](const std::string& one) { return !is_plain(one); });
-    return fmt::format("unless the goal of line {} is up to date", line_of(*asking.front()));
+    return unless({{fmt::format("the goal of line {} is up to date", line_of(*asking.front()))}});
   }
 
   // A name that stands for itself alone.
@@ -697,9 +696,10 @@ class Makefile {
   [[nodiscard]] int line_of(const Rule& rule) const { return finder_.place(rule.at).line; }
 
   // make refuses a goal where it finds no way to what that asks for first.
-  std::string where_found(const std::string& target, const std::string& stem) {
+  Condition where_found(const std::string& target, const std::string& stem) {
     const Rule* const asking = asks_in_vain(target, stem, 0);
-    return asking == nullptr ? "" : fmt::format("where make finds what line {} asks for", line_of(*asking));
+    if (asking == nullptr) return {};
+    return where({{fmt::format("make finds what line {} asks for", line_of(*asking))}});
   }
 
   // The rule that asks for what no rule makes and what does not lie here; none where all is found.
@@ -882,8 +882,8 @@ class Makefile {
     return (tests || exits) && !outcome(values_.expand(line.text), context);
   }
 
-  // What may end make before a recipe that asks for these goals first; "" where nothing does.
-  std::string guard_of(const std::vector<std::string>& goals, int depth) {
+  // What may end make before a recipe that asks for these goals first; empty where nothing does.
+  Condition guard_of(const std::vector<std::string>& goals, int depth) {
     for (const std::string& name : goals) {
       const auto [known, first] = guards_.try_emplace(name);
       if (first) known->second = guard_in(name, depth);
@@ -892,20 +892,20 @@ class Makefile {
     return {};
   }
 
-  std::string guard_in(const std::string& goal, int depth) {
+  Condition guard_in(const std::string& goal, int depth) {
     const auto own = by_target_.find(goal);
     if (own == by_target_.end() || depth > limits::kMakeCalls || !followed(1)) return {};
     for (const Rule* rule : own->second) {
-      if (std::string above = guard_of(rule->prerequisites, depth + 1); !above.empty()) return above;
+      if (Condition above = guard_of(rule->prerequisites, depth + 1); !above.empty()) return above;
       for (const RecipeLine& line : rule->recipe) {
-        if (is_guard(line, place_of_recipe({}))) return ends_at(line);
+        if (is_guard(line, place_of_recipe({}))) return ends_at(line.at);
       }
     }
     return {};
   }
 
-  std::string ends_at(const RecipeLine& line) {
-    return fmt::format("unless make ends at line {}", finder_.place(line.at).line);
+  Condition ends_at(std::size_t at) const {
+    return unless_ended("make ends", static_cast<std::size_t>(finder_.place(at).line));
   }
 
   // Whether a goal, or what it asks for first, has a recipe that is known to fail: nothing that asks for it runs.
@@ -931,16 +931,13 @@ class Makefile {
     if (waits && !rule.conditional) return true;
     const Values env = environment(exports);
     ShellText whole;
-    std::string guard = guard_of(rule.prerequisites, 0);
+    Condition guard = guard_of(rule.prerequisites, 0);
     for (const RecipeLine& line : rule.recipe) {
       RunContext context = place_of_recipe(env);
-      if (!guard.empty()) context.when += (context.when.empty() ? "" : "; ") + guard;
-      if (guard.empty() && !one_shell_ && is_guard(line, context)) guard = ends_at(line);
+      context.when.add(guard);
+      if (guard.empty() && !one_shell_ && is_guard(line, context)) guard = ends_at(line.at);
       const bool conditional = line.conditional || rule.conditional;
-      if (conditional) {
-        context.when +=
-            fmt::format("{}in a branch at line {}", context.when.empty() ? "" : "; ", finder_.place(line.at).line);
-      }
+      if (conditional) context.when.add(in_branch(static_cast<std::size_t>(finder_.place(line.at).line)));
       const ShellText filled = values_.expand(line.text);
       for (std::size_t from = 0; from < filled.text.size();) {
         const std::size_t end = line_end(filled.text, from);
@@ -1067,7 +1064,7 @@ class Makefile {
 
   // What `outer` calls make for.
   Result<bool> run_for(const std::vector<std::string>& wanted, const Handed& handed, Makefile& outer,
-                       const std::string& when, int depth) {
+                       const Conditions& when, int depth) {
     handed_ = handed;
     for (const auto& [name, value] : handed.environment) values_.set_text(name, value);
     for (const auto& [name, value] : handed.commanded) values_.command(name, value);
@@ -1095,10 +1092,10 @@ class Makefile {
   LaunchFinder& finder_;
   std::string folder_;
   MakeValues values_;
-  std::vector<Condition> conditions_;
+  std::vector<Branch> conditions_;
   TakenDefaults decided_ = {};  // that conditions were decided by
   std::string why_open_ = {};   // the condition that is read now
-  std::string ends_ = {};       // what may end make before it runs anything
+  Conditions ends_ = {};        // what may end make before it runs anything
   std::size_t included_ = 0;
   std::optional<Error> error_;
   bool is_special_ = false;  // the lines of a recipe that follow are of .ONESHELL or its like
@@ -1122,7 +1119,7 @@ class Makefile {
   bool ignores_ = false;                             // .IGNORE
   std::map<std::string, const Rule*> in_vain_ = {};  // goals, and the rule that asks for what nothing makes
   std::map<std::string, bool> failing_;              // goals, and whether they are known to fail
-  std::map<std::string, std::string> guards_ = {};   // goals, and what may end make on the way to them
+  std::map<std::string, Condition> guards_ = {};     // goals, and what may end make on the way to them
   char prefix_ = '\t';
 };
 

@@ -404,7 +404,7 @@ ManifestReader::Around ManifestReader::inside_of(const Around& around, std::stri
   if (around.dialect == Dialect::kKubernetes && names && !around.name.empty()) out.name += "/" + own;
   if (own.starts_with("${{ if") || own.starts_with("${{ else")) {  // of Azure
     const std::string condition = own.substr(4, own.size() - std::min<std::size_t>(own.size(), 7));
-    out.when += fmt::format("{}where `{}` holds", out.when.empty() ? "" : "; ", condition);
+    out.when.add(where({{"`"}, written(condition), {"` holds"}}));
   }
   return out;
 }

@@ -135,7 +135,7 @@ bool ManifestReader::walk_loop(const YamlNode& node, const Around& around, int d
     return false;
   for (const YamlNode* item : list->items) {
     Around turn = around;
-    if (is_scalar(item)) turn.when += fmt::format("{}item={}", turn.when.empty() ? "" : ", ", item->text);
+    if (is_scalar(item)) turn.when.add(with_value("item", item->text));
     items_.push_back(item);
     walk_map(node, std::move(turn), depth, key);
     items_.pop_back();

@@ -288,14 +288,13 @@ void ManifestReader::gitlab_job(const YamlNode& job, Around around, const Values
   }
   const YamlNode* when = job_part(job, "when", 0);
   if (is_scalar(when) && when->text != "on_success" && when->text != "always")
-    around.when = fmt::format("where its job is started: when: {}", when->text);
+    around.when = {{where({{"its job is started: when: "}, sources::written(when->text)})}};
   for (const std::string_view key : {"rules", "only", "except"}) {
     if (job_part(job, key, 0) == nullptr || !around.when.empty()) continue;
-    around.when = fmt::format("where `{}` of its job let it", key);
+    around.when = {{where({{fmt::format("`{}` of its job let it", key)}})}};
   }
   around.options = {"-eo", "pipefail"};  // which its runner sets
-  for (const auto& [name, value] : row)
-    around.when += fmt::format("{}{}={}", around.when.empty() ? "" : "; ", name, value.text);
+  for (const auto& [name, value] : row) around.when.add(with_value(name, value.text));
   const auto run = [&](std::initializer_list<std::string_view> keys) {
     ShellText script;
     for (const std::string_view key : keys) {

@@ -129,7 +129,8 @@ void ManifestReader::walk_group(const Group& group, const YamlNode& node, const 
     field("metadata.annotations['leaderworkerset.sigs.k8s.io/size']", std::to_string(group.size));
     if (!set.empty() && !given_.contains(leader))
       inside.env.insert_or_assign(leader, standing_in(told(address), leader, offset));
-    if (group.size > 1) inside.when = leads ? "as the leader" : alike ? "as a worker" : fmt::format("as worker {}", i);
+    if (group.size > 1)
+      inside.when = {{as({{leads ? "the leader" : alike ? "a worker" : fmt::format("worker {}", i)}})}};
     lay_over(leads ? *group.leader : *group.worker, leads ? group.leader_patch : group.worker_patch);
     walk(leads ? *group.leader : *group.worker, inside, depth + 1, "template");
   }
@@ -142,10 +143,10 @@ void ManifestReader::count_replicas(const YamlNode& node, Around& around) {
   if (!compose && around.dialect != Dialect::kKubernetes) return;
   const YamlNode* deployed = compose ? at_path(&node, {"deploy", "replicas"}) : value_of(node, "replicas");
   const YamlNode* scale = compose && deployed == nullptr ? value_of(node, "scale") : deployed;
-  if (is_scalar(scale) && scale->text == "0") around.when = "where replicas is not 0";
+  if (is_scalar(scale) && scale->text == "0") around.when = {{where({{"replicas is not 0"}})}};
   const YamlNode* profiles = compose ? value_of(node, "profiles") : nullptr;
   if (profiles == nullptr || profiles->items.empty()) return;
-  around.when += fmt::format("{}where one of its profiles is asked for", around.when.empty() ? "" : "; ");
+  around.when.add(where({{"one of its profiles is asked for"}}));
 }
 
 // A service of Dynamo over several nodes: its operator writes on each behind the server's words which it is.
@@ -182,7 +183,7 @@ bool ManifestReader::walk_numbered(const YamlNode& node, const Around& around, i
                      {label("apps.kubernetes.io/pod-index"), told(std::to_string(i))}};
     if (own_host && !given_.contains(kHostName))
       inside.env.insert_or_assign(kHostName, standing_in(told(name), kHostName, offset));
-    if (size > 1) inside.when = fmt::format("as pod {}", i);
+    if (size > 1) inside.when = {{as({{fmt::format("pod {}", i)}})}};
     walk(*pod, inside, depth + 1, "template");
   }
   return true;
@@ -213,7 +214,7 @@ bool ManifestReader::walk_indexed(const YamlNode& job, const Around& around, int
     if (own_host && !given_.contains(kHostName))
       inside.env.insert_or_assign(
           kHostName, standing_in({host, std::vector<std::size_t>(host.size(), offset), {}}, kHostName, offset));
-    if (size > 1) inside.when = fmt::format("as pod {}", i);
+    if (size > 1) inside.when = {{as({{fmt::format("pod {}", i)}})}};
     walk(*pod, inside, depth + 1, "template");
   }
   return true;

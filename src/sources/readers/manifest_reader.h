@@ -67,7 +67,7 @@ class ManifestReader {
     std::string shell = {};                       // of a workflow's steps
     std::vector<std::string> options = {};        // of that shell
     std::vector<WorkflowRow> matrix = {};         // rows of a workflow's job: plain values alone
-    std::string when = {};                        // what a step or a job asks for before it runs
+    Conditions when = {};                         // what a step or a job asks for before it runs
     std::optional<LaunchUnknown> added = {};      // words that nobody wrote here
     bool never = false;                           // that holds in no row of the matrix
     Values fields = {};                           // of a Pod: what fieldRef finds, by its path

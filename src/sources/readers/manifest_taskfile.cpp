@@ -35,10 +35,6 @@ bool runs_on_linux(const YamlNode& node) {
   });
 }
 
-void add_condition(std::string condition, std::string& when) {
-  when += (when.empty() ? "" : "; ") + std::move(condition);
-}
-
 // What stands between {{ and }}: a variable, and what task takes where nothing sets it.
 struct Field {
   std::string name;
@@ -196,7 +192,7 @@ void ManifestReader::task_loop(const YamlNode& list, const YamlNode& node, const
     Around own = around;
     const ShellText piece{*text, std::vector<std::size_t>(text->size(), tree_.offset(*item)), {}};
     own.task.insert_or_assign("ITEM", with_task_variables(piece, around));
-    add_condition(fmt::format("ITEM={}", *text), own.when);
+    own.when.add(with_value("ITEM", *text));
     task_command(node, own, depth);
   }
 }
@@ -228,11 +224,11 @@ void ManifestReader::task_variables(const YamlNode& node, Around& around) {
 void ManifestReader::task_conditions(const YamlNode& node, Around& around) {
   around.never = around.never || !runs_on_linux(node);
   if (const YamlNode* condition = value_of(node, "if"); is_scalar(condition))
-    add_condition(fmt::format("where {} holds", condition->text), around.when);
+    around.when.add(where({written(condition->text), {" holds"}}));
   if (value_of(node, "preconditions") != nullptr || value_of(node, "requires") != nullptr)
-    add_condition("where what the task asks for is there", around.when);
+    around.when.add(where({{"what the task asks for is there"}}));
   if (value_of(node, "status") != nullptr || value_of(node, "sources") != nullptr)
-    add_condition("unless the task is up to date", around.when);
+    around.when.add(unless({{"the task is up to date"}}));
 }
 
 // A command, or several; one of them may be a map.

@@ -173,7 +173,7 @@ void ManifestReader::asked(const YamlNode& node, std::string_view key, Around& a
   constexpr std::size_t kMostShown = 80;
   if (text.size() > kMostShown) text = text.substr(0, kMostShown) + "…";
   std::replace(text.begin(), text.end(), '\n', ' ');
-  around.when += fmt::format("{}where {} holds", around.when.empty() ? "" : "; ", text);
+  around.when.add(where({written(text), {" holds"}}));
 }
 
 // What a job, or the file, says of its steps: the shell and the container that they run in.
@@ -290,7 +290,7 @@ void ManifestReader::written_variables(const YamlNode& step, Around& around) {
   if (open == 0 || !spend(kCopies * env.size())) return;
   Values written;
   ShellStart start{.given = given_, .environment = env};
-  start.on_command = [&](const ShellCommand& command, const Values&, const std::string& when) {
+  start.on_command = [&](const ShellCommand& command, const Values&, const Conditions& when) {
     if (is_written(command, !when.empty() || value_of(step, "if") != nullptr, written) && open > 0) --open;
   };
   start.wants_environment = [](const ShellCommand&) { return false; };
@@ -324,14 +324,13 @@ void ManifestReader::turns(const ShellText& script, const Around& around, const 
   for (const auto& [name, written] : by_matrix_) {
     if (env.contains(name)) named.merge(columns_named_in(written.text));
   }
-  std::set<std::string> seen;
+  std::set<Conditions> seen;
   for (const WorkflowRow& row : around.matrix) {
     Values with = env;
     RunContext inside = context;
     for (const auto& [name, value] : row) {
       if (!spend(1 + script.text.size() / limits::kStepBytes)) return;
-      if (named.contains(name))
-        inside.when += fmt::format("{}matrix.{}={}", inside.when.empty() ? "" : ", ", name, value.text.text);
+      if (named.contains(name)) inside.when.add(with_value("matrix." + name, value.text.text));
     }
     for (const auto& [name, written] : by_matrix_) {
       if (!env.contains(name)) continue;

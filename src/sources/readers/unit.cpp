@@ -258,7 +258,7 @@ void run_supervised(const IniFile::Section& program, const std::string& name, co
     if (processes > 0) given.try_emplace("%(numprocs)d", std::to_string(processes));
     RunContext context;
     context.name = name;
-    if (numbered && processes > 1) context.when = fmt::format("as process {}", first + i);
+    if (numbered && processes > 1) context.when.add(as({{fmt::format("process {}", first + i)}}));
     if (const auto own = program.values.find("environment"); own != program.values.end())
       supervised_environment(without_specifiers(own->second, given, "supervisor", here), context.env);
     context.env.insert(all.begin(), all.end());

@@ -59,9 +59,8 @@ bool launches_without_any(const SourceText& source, const program::Program& tree
   probe.spend_at_most(limits::kProbeSteps);
   if (!probe.run()) return false;
   const std::vector<LaunchCommand> launches = found.take();
-  return std::ranges::any_of(launches, [](const LaunchCommand& launch) {
-    return launch.when.find("which nothing here calls") == std::string::npos;
-  });
+  return std::ranges::any_of(launches,
+                             [](const LaunchCommand& launch) { return !launch.when.has(Condition::Kind::kUncalled); });
 }
 
 }  // namespace

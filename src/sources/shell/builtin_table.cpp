@@ -102,8 +102,7 @@ std::optional<Status> ShellEvaluator::call_leave(const Called& called) {
   const bool returns = words.front().text == "return" && !returns_.empty();
   // bash goes on behind a return of a script that it runs; one that it sources ends there, and so does dash.
   if (words.front().text == "return" && !returns && !for_sh_) {
-    state_.may_end.emplace(
-        fmt::format("unless the script is sourced, and ends at line {}", line_of(called.command.begin)), 0);
+    state_.may_end.emplace(unless_ended("the script is sourced, and ends", line_of(called.command.begin)), 0);
     return Status::kFalse;
   }
   const bool says = words.size() > 1 && is_number(words[1]);
@@ -122,8 +121,7 @@ std::optional<Status> ShellEvaluator::call_leave(const Called& called) {
   state_.fails.reset();
   if (words.front().text == "exit" && words.size() <= 2 && state_.last_status)
     state_.fails = *state_.last_status != "0";
-  state_.end = fmt::format("unless {} at line {}", returns ? "its function returns" : "the script ends",
-                           line_of(called.command.begin));
+  state_.end = unless_ended(returns ? "its function returns" : "the script ends", line_of(called.command.begin));
   state_.end_depth = returns ? returns_.size() : 0;
   state_.ended = true;
   const bool fails = state_.fails == std::optional(true);

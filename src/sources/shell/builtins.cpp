@@ -233,7 +233,7 @@ void ShellEvaluator::assign(const Assignment& written, bool exports, ShellComman
   Assignment a = written;
   a.name = referred_by(written.name);
   if (const auto it = state_.variables.find(a.name); it != state_.variables.end() && it->second.attribute == "readonly")
-    state_.may_end.emplace(fmt::format("unless the script ends at line {}", line_of(outer(a.whole.begin))), 0);
+    state_.may_end.emplace(unless_ended("the script ends", line_of(outer(a.whole.begin))), 0);
   const ShellValue* old = state_.find(a.name);
   if (old != nullptr && (a.is_array ? a.appends : !a.subscript.empty())) spend(old->items.size());  // which are copied
   ShellValue value;
@@ -448,7 +448,7 @@ void ShellEvaluator::set_options(const std::vector<ShellWord>& words) {
 
 // set -n: from here on a script is read, and nothing of it runs, no trap either.
 void ShellEvaluator::run_nothing(std::size_t at) {
-  state_.end = fmt::format("unless nothing runs behind set -n at line {}", line_of(at));
+  state_.end = unless_ended("nothing runs behind set -n", line_of(at));
   state_.end_depth = 0;
   state_.ended = state_.replaced = true;
   state_.fails = false;
@@ -541,7 +541,7 @@ void ShellEvaluator::taint(const std::string& what, std::size_t at) {
 
 // What ends dash, whatever stands behind it: `. FILE || true` of a file that is not there.
 void ShellEvaluator::end_of_sh(std::size_t at) {
-  if (for_sh_) state_.may_end.emplace(fmt::format("unless the script ends at line {}", line_of(at)), 0);
+  if (for_sh_) state_.may_end.emplace(unless_ended("the script ends", line_of(at)), 0);
 }
 
 // What fails in one of these ends a shell as POSIX has it, and bash goes on.
@@ -590,7 +590,7 @@ void ShellEvaluator::heed_own_end(const Node& node, const ShellCommand& command)
     asks = asks || w == "-0";
     own = own || w == "0" || w.ends_with("$$") || w.ends_with("$$\"") || w.ends_with("$BASHPID");
   }
-  if (own && !asks) state_.may_end.emplace(fmt::format("unless the script ends at line {}", line_of(command.begin)), 0);
+  if (own && !asks) state_.may_end.emplace(unless_ended("the script ends", line_of(command.begin)), 0);
 }
 
 // `export 1x`, `unset 1x`, `set -o NO_OPTION`
@@ -687,7 +687,7 @@ bool ShellEvaluator::evaluates_itself(const ShellText& text, std::size_t at) {
   if (text_.script == nullptr || body(text.text) != body(text_.script->text)) return false;
   note("SH004", "eval runs this script again, and so without end: nothing behind this runs", at);
   if (printing_ != nullptr) printing_->known = false;
-  state_.end = fmt::format("unless the script ends at line {}", line_of(at));
+  state_.end = unless_ended("the script ends", line_of(at));
   state_.end_depth = 0;
   state_.ended = true;
   state_.fails = true;
@@ -757,7 +757,7 @@ Status ShellEvaluator::shift(const std::vector<ShellWord>& words) {
     end_of_sh(words[0].begin);
     const bool given = start_.given.contains(std::to_string(count));
     if (state_.exits_on_error && conditions_ == 0 && !given && !state_.asked_for_arguments) {
-      const std::string what = fmt::format("unless the script ends at line {}", line_of(words[0].begin));
+      const Condition what = unless_ended("the script ends", line_of(words[0].begin));
       state_.may_end.emplace(what, 0);
       end_fails_[what] = true;
     }
@@ -953,7 +953,7 @@ void ShellEvaluator::trap_each_command(const ShellText& action, std::string_view
   };
   if (parser.failed() || !action.unknowns.empty() || !std::ranges::all_of(all->children, is_plain)) {
     taint(fmt::format("a trap on {} runs", signal), at);
-    state_.may_end.emplace(fmt::format("unless the trap on {} at line {} changes it", signal, line_of(at)), 0);
+    state_.may_end.emplace(unless({{fmt::format("the trap on {}", signal)}, at_line(line_of(at)), {" changes it"}}), 0);
     return;
   }
   for (const NodePtr& node : all->children) {

@@ -106,7 +106,7 @@ std::string ShellEvaluator::depends(const std::string& name, std::string_view wh
 Result<bool> ShellEvaluator::run() {
   if (budget_.depth >= limits::kShellCalls) return failure("shells are nested too deep in this command");
   run_whole(*text_.script, start_.own_file, start_.stands_in);
-  when_ = {state_.stays ? "where what has no end is stopped" : "as the script ends"};
+  when_ = only(state_.stays ? where({{"what has no end is stopped"}}) : as({{"the script ends"}}));
   run_exit_trap();
   tell_written();
   if (error_) return tl::make_unexpected(*error_);
@@ -181,8 +181,8 @@ void ShellEvaluator::run_parsed(const ShellText& text, Text around) {
       if (error_ || state_.ended) break;
       if (budget_.depth == 1 && is_behind_line(kept->first.text, end, node->begin))  // these end a line alone
         std::erase_if(state_.may_end, [&](const auto& one) {
-          const bool fatal = state_.exits_on_error && one.first.starts_with(kUnlessNoValue);
-          return !fatal && (one.first.starts_with(kUnlessNoFile) || one.first.starts_with(kUnlessNoValue));
+          const bool no_value = one.first.kind == Condition::Kind::kNoValueEnds;
+          return one.first.kind == Condition::Kind::kNoFileEnds || (no_value && !state_.exits_on_error);
         });
       end = std::max(node->begin, node->end);
       run_node(*node);
@@ -214,7 +214,7 @@ Status ShellEvaluator::run_node(const Node& node) {
 
 // What set -u ends this for is told of what runs behind the command that asked for it, whichever way leads there.
 void ShellEvaluator::heed_unset() {
-  for (std::string& what : std::exchange(unset_now_, {})) state_.may_end.emplace(std::move(what), 0);
+  for (Condition& what : std::exchange(unset_now_, {})) state_.may_end.emplace(std::move(what), 0);
 }
 
 // exec {NAME}>FILE: which descriptor is free is not known.
@@ -236,23 +236,23 @@ bool ShellEvaluator::counts_as_failure(const Node& node) {
 // A command that failed, or may have, where nothing asks whether it does.
 void ShellEvaluator::meet_failure(const Node& node, Status status) {
   if (status == Status::kTrue) return;
-  const auto unless = [&] { return fmt::format("unless the script ends at line {}", line_of(outer(node.begin))); };
+  const Condition ends_here = unless_ended("the script ends", line_of(outer(node.begin)));
   const bool may_end = may_end_on_error_ || state_.may_exit_on_error;
   if (status == Status::kUnknown) {
     const bool ends =
         state_.exits_on_error || std::ranges::any_of(state_.on_error.actions, [](const ShellText& action) {
           return action.text.find("exit") != std::string::npos;
         });
-    if (is_test(node) && (ends || may_end)) state_.may_end.emplace(unless(), 0);
+    if (is_test(node) && (ends || may_end)) state_.may_end.emplace(ends_here, 0);
     run_error_traps(status, outer(node.begin));
     return;
   }
   run_error_traps(status, outer(node.begin));
   if (state_.ended) return;
-  if (may_end) state_.may_end.emplace(unless(), 0);
+  if (may_end) state_.may_end.emplace(ends_here, 0);
   if (!state_.exits_on_error) return;
   if (printing_ != nullptr) printing_->known = false;
-  state_.end = unless();
+  state_.end = ends_here;
   state_.end_depth = 0;
   state_.ended = true;
   state_.fails = true;
@@ -280,9 +280,9 @@ void ShellEvaluator::run_error_traps(Status status, std::size_t at) {
 }
 
 // Whether what may have ended a shell, by what is told of it, leaves a failure.
-bool ShellEvaluator::ends_in_failure(const std::string& what) const {
+bool ShellEvaluator::ends_in_failure(const Condition& what) const {
   const auto exit = end_fails_.find(what);
-  return exit != end_fails_.end() ? exit->second : what.find(" is not set at line ") != std::string::npos;
+  return exit != end_fails_.end() ? exit->second : what.kind == Condition::Kind::kUnsetEnds;
 }
 
 // A shell of its own begins without the traps of the one around it.
@@ -299,8 +299,8 @@ void ShellEvaluator::run_exit_trap() {
   const When outer_when = when_;
   if (!trap.sure) {
     ++undecided_;
-    const std::string around = when_.text();
-    when_ = {fmt::format("{}{}where what sets the trap on EXIT runs", around, around.empty() ? "" : "; ")};
+    when_ = {.depends = when_.all()};
+    when_.depends.add(where({{"what sets the trap on EXIT runs"}}));
   }
   for (const ShellText& action : trap.actions) {
     spend(state_.size());
@@ -391,30 +391,37 @@ bool ShellEvaluator::asks(const Node& node, std::string_view text, int depth) co
 }
 
 // The branch, and what may have ended the text before; the command hears whether there is either.
-std::string ShellEvaluator::when_now(ShellCommand& command) const {
-  std::string out = when_.text();
-  command.sure = when_.condition.empty();
+Conditions ShellEvaluator::when_now(ShellCommand& command) const {
+  Conditions out = when_.all();
+  command.sure = when_.depends.empty();
   constexpr std::size_t kMost = 3;
   std::size_t told = 0;
   // What the command's own words ask for need not be said again.
-  const auto asks_for = [&](std::string_view name) {
-    const std::string why = fmt::format("the variable {} is not set;", name);
-    const std::string of_start = fmt::format("${} is ", name);
+  const auto asks_for = [&](const std::string& name) {
     return std::ranges::any_of(command.words, [&](const ShellWord& word) {
-      return std::ranges::any_of(word.unknowns, [&](const Unknown& u) {
-        return u.message.starts_with(why) || u.message.starts_with(of_start);
-      });
+      return std::ranges::any_of(word.unknowns, [&](const Unknown& u) { return u.asks_for == name; });
     });
   };
   for (const auto& [what, depth] : state_.may_end) {
-    constexpr std::string_view kUnless = "unless ";
-    const auto unset = what.find(" is not set at line ");
-    if (unset != std::string::npos && asks_for(std::string_view(what).substr(kUnless.size(), unset - kUnless.size())))
-      continue;
+    if (what.kind == Condition::Kind::kUnsetEnds && asks_for(what.variable)) continue;
     command.sure = false;
     if (++told > kMost) break;
-    out += (out.empty() ? "" : "; ") + what;
+    out.add(what);
   }
+  return out;
+}
+
+Conditions ShellEvaluator::When::all() const {
+  Conditions out = depends;
+  out.add(turns);
+  return out;
+}
+
+ShellEvaluator::When ShellEvaluator::When::inside(Condition turn) const {
+  constexpr std::size_t kLongest = 200;
+  When out = *this;
+  if (out.turns.text().size() + turn.text.size() >= kLongest) out.turns = {};
+  out.turns.add(std::move(turn));
   return out;
 }
 
@@ -523,13 +530,13 @@ Status ShellEvaluator::run_apart(const Node& node, When when, Waits waits) {
   const bool says = !state_.ended || (state_.end_depth == 0 && state_.leaves == 0 && state_.fails);
   if (state_.ended && says) status = *state_.fails ? Status::kFalse : Status::kTrue;
   if (!says || !unset_now_.empty() || state_.may_end != before.may_end) status = Status::kUnknown;
-  std::vector<std::string> fatal = std::move(unset_now_);  // where it ends, and that ends the shell around it
+  std::vector<Condition> fatal = std::move(unset_now_);  // where it ends, and that ends the shell around it
   for (const auto& [what, depth] : state_.may_end) {
     if (!before.may_end.contains(what) && ends_in_failure(what)) fatal.push_back(what);
   }
   unset_now_ = std::move(outer_unset);
   when_ = outer_when;
-  const std::string stays = state_.stays && waits == Waits::kYes ? state_.end : std::string();
+  const Condition stays = state_.stays && waits == Waits::kYes ? state_.end : Condition{};
   const ShellState inside = std::exchange(state_, before);
   for (const auto& [path, text] : before.files) {  // which it has in common with what runs apart
     const auto now = inside.files.find(path);
@@ -543,7 +550,7 @@ Status ShellEvaluator::run_apart(const Node& node, When when, Waits waits) {
   if (!stays.empty()) state_.may_end.emplace(stays, 0);
   const bool counts = waits == Waits::kYes || (waits == Waits::kInPipe && state_.pipes_fail);
   if (counts && conditions_ == 0 && state_.exits_on_error) {
-    for (const std::string& what : fatal) state_.may_end.emplace(what, 0);
+    for (const Condition& what : fatal) state_.may_end.emplace(what, 0);
   }
   return status;
 }
@@ -626,10 +633,10 @@ Status ShellEvaluator::run_children(const Node& node) {
     conditions_ += last ? 0 : 1;
     const When before_when = when_;
     if (tested)
-      when_ = {fmt::format("in a branch at line {}", line_of(outer(node.begin)))};
+      when_ = only(in_branch(line_of(outer(node.begin))));
     else if (open && (on_success ? unlikely : !is_inverted(*node.children[i - 1])))
-      when_ = {
-          fmt::format("where what stands in front of it at line {} fails", line_of(outer(node.children[i]->begin)))};
+      when_ =
+          only(where({{"what stands in front of it"}, at_line(line_of(outer(node.children[i]->begin))), {" fails"}}));
     run(*node.children[i]);
     when_ = before_when;
     conditions_ -= last ? 0 : 1;
@@ -669,7 +676,7 @@ Status ShellEvaluator::run_if(const Node& node) {
       continue;
     }
     if (status == Status::kTrue) {
-      if (met) when_ = {fmt::format("in a branch at line {}", line_of(outer(node.children[i]->begin)))};
+      if (met) when_ = only(in_branch(line_of(outer(node.children[i]->begin))));
       left = run_node(*node.children[i + 1]);
       when_ = before_when;
       decided = true;
@@ -680,14 +687,14 @@ Status ShellEvaluator::run_if(const Node& node) {
     spend(state_.size());
     undecided_ = outer_undecided + 1;
     const ShellState before = state_;
-    when_ = {fmt::format("in a branch at line {}", line_of(outer(node.children[i]->begin)))};
+    when_ = only(in_branch(line_of(outer(node.children[i]->begin))));
     run_node(*node.children[i + 1]);
     when_ = before_when;
     meet();
     state_ = before;
   }
   if (!decided && !state_.ended && i < node.children.size()) {
-    if (met) when_ = {fmt::format("in a branch at line {}", line_of(outer(node.begin)))};
+    if (met) when_ = only(in_branch(line_of(outer(node.begin))));
     left = run_node(*node.children[i]);
     when_ = before_when;
   }
@@ -762,8 +769,7 @@ Status ShellEvaluator::run_unknown_case(const Node& node) {
     if (error_) break;
     spend(state_.size());
     state_ = before;
-    const When outer_when =
-        std::exchange(when_, When{fmt::format("in a branch at line {}", line_of(outer(arm.body->begin)))});
+    const When outer_when = std::exchange(when_, only(in_branch(line_of(outer(arm.body->begin)))));
     ++undecided_;
     run_node(*arm.body);
     --undecided_;
@@ -827,8 +833,8 @@ void ShellEvaluator::run_unknown_loop(const Node& node, std::string_view what, c
       state_, [&](const std::string& name) { return depends(name, what, at); }, at);
   forget(names, what, at);
   const ShellState behind = state_;
-  const When outer_when = std::exchange(
-      when_, when_.condition.empty() ? When{fmt::format("in a loop at line {}", line_of(outer(node.begin)))} : when_);
+  const When outer_when =
+      std::exchange(when_, when_.depends.empty() ? only(in_loop(line_of(outer(node.begin)))) : when_);
   body();
   when_ = outer_when;
   loops_.pop_back();
@@ -861,7 +867,7 @@ void ShellEvaluator::leave_loops(const std::vector<ShellWord>& words, bool goes_
   const auto left = std::min(loops_.size(), static_cast<std::size_t>(state_.leaves));
   for (auto loop = loops_.rbegin(); loop != loops_.rbegin() + static_cast<std::ptrdiff_t>(left); ++loop)
     loop->unclear = loop->unclear || undecided_ > loop->undecided;
-  state_.end.clear();
+  state_.end = {};
   state_.goes_on = goes_on;
   state_.ended = true;
 }
@@ -899,7 +905,7 @@ bool ShellEvaluator::follow_while(const Node& node) {
   input_ = outer_input;
   if (clear) {
     for (std::size_t n = 1;; ++n) {
-      const When outer_when = std::exchange(when_, when_.in_turn(fmt::format("turn {} of a loop", n)));
+      const When outer_when = std::exchange(when_, when_.inside(in_turn(n)));
       const bool more = !error_ && turn();
       when_ = outer_when;
       if (!more) break;
@@ -1037,10 +1043,10 @@ bool ShellEvaluator::has_no_end(const Node& node) const {
 }
 
 // Nothing behind this runs, nor does a trap.
-void ShellEvaluator::stay(const std::string& what) {
+void ShellEvaluator::stay(const Said& what) {
   if (error_ || state_.ended) return;
   if (printing_ != nullptr) printing_->known = false;
-  state_.end = fmt::format("unless {} runs, which has no end", what);
+  state_.end = unless({what, {" runs, which has no end"}});
   state_.end_depth = 0;
   state_.ended = state_.replaced = state_.stays = true;
   state_.fails.reset();
@@ -1052,10 +1058,7 @@ void ShellEvaluator::tell_what_is_not_reached(const Node& node) {
   const std::size_t from = std::min(std::max(node.begin, node.end), script.size());
   if (script.find("sglang", from) == std::string::npos) return;
   spend(script.size() - from);
-  std::string what = state_.end;
-  constexpr std::string_view kUnless = "unless ";
-  if (what.starts_with(kUnless)) what.erase(0, kUnless.size());
-  note("SH004", fmt::format("what stands behind this does not run: {}", what), outer(node.begin));
+  note("SH004", fmt::format("what stands behind this does not run: {}", state_.end.ending()), outer(node.begin));
   if (start_.trail != nullptr && state_.defaults == nullptr) start_.trail->told(slice_placed(from, script.size()));
 }
 
@@ -1076,7 +1079,7 @@ Status ShellEvaluator::run_while(const Node& node) {
     run_node(*node.children[1]);
   });
   shifting_ -= shifts ? 1 : 0;
-  if (no_end) stay(fmt::format("the loop at line {}", line_of(outer(node.begin))));
+  if (no_end) stay({fmt::format("the loop at line {}", line_of(outer(node.begin)))});
   return Status::kUnknown;
 }
 
@@ -1146,7 +1149,7 @@ ShellEvaluator::Followed ShellEvaluator::follow_for(const Node& node, const std:
       refer(node.name, word);
     else
       remember(node.name, {.text = word}, false, nullptr);
-    const When outer_when = std::exchange(when_, when_.in_turn(fmt::format("{}={}", node.name, word.text)));
+    const When outer_when = std::exchange(when_, when_.inside(with_value(node.name, word.text)));
     const Status status = run_node(*node.children.front());
     out.left = state_.ended ? Status::kUnknown : status;
     when_ = outer_when;
@@ -1262,13 +1265,13 @@ Status ShellEvaluator::run_math_loop(const Node& node) {
   if (!turns) {
     forget_math(node.name, outer(node.begin), {});
     run_unknown_loop(node, "a loop", [&] { run_node(*node.children.front()); });
-    if (no_end) stay(fmt::format("the loop at line {}", line_of(outer(node.begin))));
+    if (no_end) stay({fmt::format("the loop at line {}", line_of(outer(node.begin)))});
     return Status::kUnknown;
   }
   part_of_loop(loop, 0, first);
   loops_.push_back({undecided_, false});
   for (std::size_t turn = 0; turn < *turns && !state_.ended && !error_; ++turn) {
-    const When outer_when = std::exchange(when_, when_.in_turn(fmt::format("turn {} of a loop", turn + 1)));
+    const When outer_when = std::exchange(when_, when_.inside(in_turn(turn + 1)));
     run_node(*node.children.front());
     when_ = outer_when;
     if (ends_loop()) break;
@@ -1335,7 +1338,7 @@ bool ShellEvaluator::calls_itself_for_ever(const NodePtr& body, std::string_view
   calls_.push_back(std::move(now));
   if (!for_ever) return false;
   if (printing_ != nullptr) printing_->known = false;
-  state_.end = fmt::format("unless {} calls itself without an end", name);
+  state_.end = unless({named(name), {" calls itself without an end"}});
   state_.end_depth = 0;
   state_.ended = state_.replaced = true;
   state_.fails = true;
@@ -1347,7 +1350,7 @@ Status ShellEvaluator::meet_returns(Status status, std::size_t at) {
   const auto why = [&](const std::string& name) { return depends(name, "a branch", at); };
   const bool one_way = state_.ended && returns_.back().size() == 1;
   const std::size_t depth = returns_.size();
-  if (state_.end_depth == depth) state_.end.clear();
+  if (state_.end_depth == depth) state_.end = {};
   for (const ShellState& returned : returns_.back()) {
     status = !one_way || !returned.fails ? Status::kUnknown : *returned.fails ? Status::kFalse : Status::kTrue;
     state_ = joined(state_, returned, why, at);
@@ -1409,7 +1412,7 @@ Status ShellEvaluator::emit(ShellCommand& command) {
   add_defaults(command.defaults, state_.defaults);
   const bool wants = start_.wants_environment(command);
   if (wants) spend(4 * state_.variables.size());
-  const std::string when = when_now(command);
+  const Conditions when = when_now(command);
   start_.on_command(command, wants ? environment() : Values{}, when);
   return finds(command);
 }
@@ -1517,7 +1520,7 @@ Status ShellEvaluator::run_assignments(const Node& node, ShellCommand& command) 
   }
   if (!command.assignments.empty()) emit(command);
   const bool heeds = conditions_ == 0 && (state_.exits_on_error || state_.may_exit_on_error || may_end_on_error_);
-  for (const std::string& end : std::exchange(caught_ends_, {})) {
+  for (const Condition& end : std::exchange(caught_ends_, {})) {
     if (heeds) state_.may_end.emplace(end, 0);
   }
   const auto fails = substitutions == 0 ? std::optional(false) : std::exchange(caught_fails_, std::nullopt);
@@ -1866,7 +1869,7 @@ void ShellEvaluator::tell_written() {
     command.file = file.second;
     command.file_use = ShellCommand::FileUse::kUnit;
     command.begin = command.end = at;
-    when_ = {fmt::format("where {}, which the script writes, is started", file.first)};
+    when_ = only(where({written(file.first), {", which the script writes, is started"}}));
     emit(command);
   }
 }
@@ -1977,14 +1980,14 @@ Status ShellEvaluator::run_words(ShellCommand& command, const Node& node, const 
   }
   if (name == "exec" && command.words.size() > 1) {
     emit(command);
-    state_.end = fmt::format("unless another program takes its place at line {}", line_of(command.begin));
+    state_.end = unless_ended("another program takes its place", line_of(command.begin));
     state_.end_depth = 0;
     state_.ended = state_.replaced = true;
     state_.fails.reset();
     return Status::kUnknown;
   }
   const Status status = emit(command);
-  if (never_ends(command.words)) stay(name);
+  if (never_ends(command.words)) stay(named(name));
   return status;
 }
 
@@ -1994,7 +1997,7 @@ Status ShellEvaluator::run_unsure_function(const NodePtr& body, const Node& node
   if (printing_ != nullptr) printing_->known = false;
   spend(state_.size());
   const ShellState without = state_;
-  const When outer_when = std::exchange(when_, When{fmt::format("where {} is defined", name)});
+  const When outer_when = std::exchange(when_, only(where({named(name), {" is defined"}})));
   ++undecided_;
   (void)run_own_function(body, node, command);
   --undecided_;

@@ -27,8 +27,6 @@ std::optional<std::string> quoted_for_shell(std::string_view text);
 enum class Status { kTrue, kFalse, kUnknown };
 
 // What ends the line alone that it stands in, at the top of a text, and not the shell.
-constexpr std::string_view kUnlessNoFile = "unless the pattern is of no file at line ";
-constexpr std::string_view kUnlessNoValue = "unless an expansion fails at line ";
 
 bool is_special_builtin(std::string_view name);  // as POSIX has it
 
@@ -156,7 +154,7 @@ class ShellEvaluator {
   Status run_pipeline(const Node& node);
   bool follow_while(const Node& node);
   [[nodiscard]] bool has_no_end(const Node& node) const;
-  void stay(const std::string& what);
+  void stay(const Said& what);
   void tell_what_is_not_reached(const Node& node);
   bool calls_itself_for_ever(const NodePtr& body, std::string_view name);
   struct Followed {
@@ -170,20 +168,14 @@ class ShellEvaluator {
   bool ends_loop();
   void leave_loops(const std::vector<ShellWord>& words, bool goes_on);
   enum class Waits { kNo, kYes, kInPipe };  // whether the shell goes on when it has ended
-  // What something depends on, and in which turn of a loop that is followed it runs.
+  // What something depends on, and in which turns of loops that are followed it runs.
   struct When {
-    std::string condition = {};  // "": it runs
-    std::string turn = {};
-    [[nodiscard]] std::string text() const {
-      return condition + (condition.empty() || turn.empty() ? "" : "; ") + turn;
-    }
-    // In a turn of a loop, inside those of the loops around it.
-    [[nodiscard]] When in_turn(const std::string& inner) const {
-      constexpr std::size_t kLongest = 200;
-      const bool outer = !turn.empty() && turn.size() + inner.size() < kLongest;
-      return {condition, outer ? turn + ", " + inner : inner};
-    }
+    Conditions depends = {};  // none: it runs
+    Conditions turns = {};
+    [[nodiscard]] Conditions all() const;
+    [[nodiscard]] When inside(Condition turn) const;  // the turns of the loops around it
   };
+  static When only(Condition one) { return {.depends = {{std::move(one)}}}; }
   Status run_apart(const Node& node, When when, Waits waits = Waits::kNo);
   Status run_math(const ShellText& expression, std::size_t at);
   struct MathLoop {
@@ -214,7 +206,7 @@ class ShellEvaluator {
   Status emit(ShellCommand& command);
   [[nodiscard]] bool is_test(const Node& node) const;
   [[nodiscard]] bool asks(const Node& node, std::string_view text, int depth) const;
-  std::string when_now(ShellCommand& command) const;
+  Conditions when_now(ShellCommand& command) const;
   using SavedVariable = std::pair<std::string, std::optional<ShellVariable>>;
   ShellWord appended_word(const Assignment& a);
   void expand_prefixes(const Node& node, ShellCommand& command);
@@ -239,7 +231,7 @@ class ShellEvaluator {
   void heed_bad_words(const std::vector<ShellWord>& words);
   [[nodiscard]] bool changes_nothing(const ShellText& action) const;
   void trap_each_command(const ShellText& action, std::string_view signal, std::size_t at);
-  [[nodiscard]] bool ends_in_failure(const std::string& what) const;
+  [[nodiscard]] bool ends_in_failure(const Condition& what) const;
   void begin_subshell();
   void run_exit_trap();
   void run_error_traps(Status status, std::size_t at);
@@ -442,12 +434,12 @@ class ShellEvaluator {
   std::optional<Input> input_;            // what the command around it reads
   Printed* printing_ = nullptr;           // who takes what is printed
   int print_depth_ = 0;
-  std::size_t sure_words_ = 0;          // of the command that runs next: behind them one may be several words, or none
-  int undecided_ = 0;                   // branches around, of which nobody knows whether they are taken
-  int conditions_ = 0;                  // around, in which a failure ends nothing
-  bool beside_ = false;                 // what runs now does so in the background
-  std::size_t stops_ = 0;               // commands that may have ended what runs there
-  std::vector<std::string> unset_now_;  // what set -u ends this command for, which is told behind it
+  std::size_t sure_words_ = 0;        // of the command that runs next: behind them one may be several words, or none
+  int undecided_ = 0;                 // branches around, of which nobody knows whether they are taken
+  int conditions_ = 0;                // around, in which a failure ends nothing
+  bool beside_ = false;               // what runs now does so in the background
+  std::size_t stops_ = 0;             // commands that may have ended what runs there
+  std::vector<Condition> unset_now_;  // what set -u ends this command for, which is told behind it
   std::vector<Loop> loops_;
   std::map<std::size_t, std::pair<std::string, ShellText>> kept_files_;  // that nothing here uses, by their places
   std::map<const Node*, ShellText> sources_;                             // of functions, by their bodies
@@ -474,19 +466,19 @@ class ShellEvaluator {
   bool posix_ = false;    // set -o posix, at some time
   bool expands_aliases_ = false;
   std::set<std::string> aliases_;
-  bool may_end_on_error_ = false;              // the first line asks for it, of a script that is started by its name
-  bool pipes_on_ = false;                      // what runs now prints for a program
-  bool for_sh_ = false;                        // its first line asks for sh, which may be dash, or make hands it to sh
-  bool hands_errexit_on_ = false;              // to $(…): shopt -s inherit_errexit
-  std::optional<bool> caught_fails_ = {};      // what $(…) ran last; none: not known
-  std::vector<std::string> caught_ends_ = {};  // what may have ended it before
-  bool assigns_ = false;                       // the one substitution of NAME=$(…), whose failure is the assignment's
-  bool is_moved_ = false;                      // `env -C` and its kin run what runs now elsewhere
-  bool may_be_missing_ = false;                // what the command that runs now names: it is followed by `|| true`
-  const Node* inverted_ = nullptr;             // what stands behind a !
-  std::map<std::string, bool> end_fails_;      // what `exit` says, by what is told of it
-  bool in_error_trap_ = false;                 // which no failure in it runs again
-  int muted_ = 0;                              // loops run once to learn what they change: nothing is told
+  bool may_end_on_error_ = false;            // the first line asks for it, of a script that is started by its name
+  bool pipes_on_ = false;                    // what runs now prints for a program
+  bool for_sh_ = false;                      // its first line asks for sh, which may be dash, or make hands it to sh
+  bool hands_errexit_on_ = false;            // to $(…): shopt -s inherit_errexit
+  std::optional<bool> caught_fails_ = {};    // what $(…) ran last; none: not known
+  std::vector<Condition> caught_ends_ = {};  // what may have ended it before
+  bool assigns_ = false;                     // the one substitution of NAME=$(…), whose failure is the assignment's
+  bool is_moved_ = false;                    // `env -C` and its kin run what runs now elsewhere
+  bool may_be_missing_ = false;              // what the command that runs now names: it is followed by `|| true`
+  const Node* inverted_ = nullptr;           // what stands behind a !
+  std::map<Condition, bool> end_fails_;      // what `exit` says, by what is told of it
+  bool in_error_trap_ = false;               // which no failure in it runs again
+  int muted_ = 0;                            // loops run once to learn what they change: nothing is told
   std::optional<Error> error_;
 };
 

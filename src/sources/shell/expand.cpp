@@ -181,6 +181,7 @@ std::optional<ShellText> ShellEvaluator::lookup(const std::string& name) const {
     ShellText out = unknown_text(
         fmt::format("${} is a value of the running shell and not known here; give it with {}", name, how_to_set(name)),
         0);
+    out.unknowns.front().asks_for = name;
     if (number && *number > 0 && state_.arguments_of_start && !state_.arguments_lost && shifting_ == 0)
       out.unknowns.front().unset = "$" + name;
     return out;
@@ -531,9 +532,7 @@ void ShellEvaluator::expand_arithmetic(const Part& part, WordMaker& out) {
 }
 
 // What bash cannot expand: the rest of the line does not run, nor that of what it is part of.
-void ShellEvaluator::ends_line(std::size_t at) {
-  state_.may_end.emplace(fmt::format("{}{}", kUnlessNoValue, line_of(at)), 0);
-}
+void ShellEvaluator::ends_line(std::size_t at) { state_.may_end.emplace(unless_no_value(line_of(at)), 0); }
 
 std::optional<std::int64_t> ShellEvaluator::computed(const ShellText& written, std::string& why) {
   if (!spend(written.text.size() + 1)) return std::nullopt;
@@ -556,8 +555,7 @@ std::optional<std::int64_t> ShellEvaluator::computed(const ShellText& written, s
   names = {.value = [&](const std::string& name) -> std::optional<std::int64_t> {
              const auto value = lookup(name);
              if (!value) {
-               if (state_.exits_on_unset && !is_given(name))
-                 unset_now_.push_back(fmt::format("unless {} is not set at line {}", name, line_of(at)));
+               if (state_.exits_on_unset && !is_given(name)) unset_now_.push_back(unless_unset(name, line_of(at)));
                if (state_.variables.contains(name) || is_unset_here(name)) return 0;
                why = fmt::format("the variable {} is not set; give it with {}", name, how_to_set(name));
                return std::nullopt;
@@ -619,7 +617,7 @@ std::vector<ShellWord> ShellEvaluator::expand(const Word& word, bool is_item) {
       auto files =
           pattern == maker.patterns.end() ? std::nullopt : files_matching(pattern->second.word, pattern->second.text);
       const bool may_fail = !files && pattern != maker.patterns.end() && (!state_.patterns || state_.patterns->fails);
-      if (may_fail) state_.may_end.emplace(fmt::format("{}{}", kUnlessNoFile, line_of(outer(word.begin))), 0);
+      if (may_fail) state_.may_end.emplace(unless_no_file(line_of(outer(word.begin))), 0);
       if (!files) files.emplace().push_back(std::move(maker.fields[i]));
       for (ShellWord& file : *files) out.push_back(std::move(file));
     }

@@ -133,12 +133,11 @@ class ShellEvaluator::Parameter {
     if (shell_.state_.exits_on_unset) shell_.unset_now_.push_back(when_set());
     out_.open();
     Unknown why{0, why_not_set(), origin_};
+    why.asks_for = name_;
     if (!is_touched() && part_.op.empty() && part_.prefix != '#' && shell_name_start(name_.front())) why.unset = name_;
     out_.put_unknown(why);
   }
-  [[nodiscard]] std::string when_set() const {
-    return fmt::format("unless {} is not set at line {}", name_, shell_.line_of(shell_.outer(part_.begin)));
-  }
+  [[nodiscard]] Condition when_set() const { return unless_unset(name_, shell_.line_of(shell_.outer(part_.begin))); }
   [[nodiscard]] std::string why_not_set() const {
     return fmt::format("the variable {} is not set; give it with {}", name_, how_to_set(name_));
   }

@@ -99,7 +99,7 @@ bool comes_to_launch(const ShellText& script, std::string_view pasted, const She
   probe.trail = nullptr;
   probe.wants_environment = [](const ShellCommand&) { return false; };
   bool any = false;
-  probe.on_command = [&](const ShellCommand& c, const Values&, const std::string&) { any = any || may_start(c); };
+  probe.on_command = [&](const ShellCommand& c, const Values&, const Conditions&) { any = any || may_start(c); };
   probe.on_fault = [&](const std::string&, std::size_t) { return any; };
   ShellEvaluator evaluator(script, pasted, probe, budget);
   if (!evaluator.run()) return false;
@@ -164,7 +164,7 @@ Result<ShellScript> parse_shell(const ShellText& script, std::string_view pasted
                                 const Values& inherited) {
   ShellScript out;
   ShellStart start{.given = given, .environment = inherited};
-  start.on_command = [&](const ShellCommand& command, const Values&, const std::string&) {
+  start.on_command = [&](const ShellCommand& command, const Values&, const Conditions&) {
     out.commands.push_back(command);
   };
   start.wants_environment = [](const ShellCommand&) { return false; };

@@ -90,8 +90,8 @@ struct ShellState {
   std::optional<PatternRules> patterns = PatternRules{};  // none: not known
   // What may have ended the text before this point, and by how many functions around: 0 ends it all. `end` is what
   // did, where it has ended.
-  std::map<std::string, std::size_t> may_end = {};
-  std::string end = {};
+  std::map<Condition, std::size_t> may_end = {};
+  Condition end = {};
   std::size_t end_depth = 0;
 
   // What a copy of it costs.

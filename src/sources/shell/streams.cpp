@@ -122,7 +122,7 @@ std::optional<ShellText> ShellEvaluator::captured(const std::function<void()>& r
   const Taking taking(*this, true);
   begin_subshell();
   run();
-  std::vector<std::string> may_have_ended = std::move(unset_now_);
+  std::vector<Condition> may_have_ended = std::move(unset_now_);
   for (const auto& [what, depth] : state_.may_end) {
     if (!before.may_end.contains(what)) may_have_ended.push_back(what);
   }
@@ -131,7 +131,7 @@ std::optional<ShellText> ShellEvaluator::captured(const std::function<void()>& r
   const std::optional<bool> fails = !whole ? std::nullopt : ends ? state_.fails : state_.last_fails;
   // Where that ends the shell around it, too, what is printed is whole; else it goes on with what there was until then.
   const bool all_fail =
-      std::ranges::all_of(may_have_ended, [&](const std::string& what) { return ends_in_failure(what); });
+      std::ranges::all_of(may_have_ended, [&](const Condition& what) { return ends_in_failure(what); });
   if (!whole && !(heeded && all_fail)) printed.known = false;
   unset_now_.clear();
   run_exit_trap();
