@@ -267,16 +267,16 @@ class YamlBuilder {
       source = value->second;
     }
     const bool constructible = source->kind == YamlNode::kScalar;
+    bool known = true;
     try {
       YamlObject probe;
-      if (!construct_scalar(node.tag, constructible ? std::string_view(source->text) : "0",
-                            constructible ? out : probe)) {
-        fail("an unknown tag " + node.tag, node.mark);
-      }
+      known =
+          construct_scalar(node.tag, constructible ? std::string_view(source->text) : "0", constructible ? out : probe);
     } catch (YamlFault& fault) {
       fault.mark = node.mark;
-      if (constructible || fault.message.starts_with("an unknown tag")) throw;
+      if (constructible) throw;
     }
+    if (!known) fail("an unknown tag " + node.tag, node.mark);
     if (!constructible) fail("a list or mapping where its tag wants a scalar", node.mark);
   }
 

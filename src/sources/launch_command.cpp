@@ -185,8 +185,7 @@ Result<std::vector<LaunchCommand>> read_all(const SourceText& source, FileKind k
     }
     if (unknown_program) return failure(unknown_program->message, place_text(finder.place(unknown_program->offset)));
     for (const ShellNote& note : finder.notes()) {
-      const bool block = note.message.starts_with("a code block is not understood");
-      if (note.rule == "SH004" || block) return failure(note.message, place_text(finder.place(note.offset)));
+      if (note.rule == "SH004" || note.why_unread) return failure(note.message, place_text(finder.place(note.offset)));
     }
     why_none = NoLaunch::kUnread;
     return tl::make_unexpected(nothing_found(text, kind, finder, why_none));

@@ -116,6 +116,7 @@ struct ShellNote {
   std::string rule;  // id of the finding: SH001, …
   std::string message;
   std::size_t offset = 0;
+  bool why_unread = false;  // it tells of a part of the text that was not understood: why that holds no launch
 };
 
 struct ShellScript {

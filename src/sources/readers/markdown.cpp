@@ -193,7 +193,10 @@ class Blocks {
   // A block in which no launch is named is a text of something else.
   void tell(const Result<bool>& done, std::size_t from) {
     if (!done && from != std::string_view::npos)
-      finder_.note({"SH002", fmt::format("a code block is not understood: {}", done.error().text()), from});
+      finder_.note({.rule = "SH002",
+                    .message = fmt::format("a code block is not understood: {}", done.error().text()),
+                    .offset = from,
+                    .why_unread = true});
   }
 
   const SourceText& source_;
