@@ -500,7 +500,9 @@ std::optional<Val> Follower::type_question(const std::string& name, Arguments& a
   if (name == "isinstance" && a.values.size() == 2) {
     const Val& v = a.values[0];
     if (v.is(Kind::kUnknown)) return unclear(a.at, a.end);
-    const std::string own = v.is(Kind::kBool)    ? "bool"
+    const bool other = is_iterator(v) || is_view(v) || (v.is(Kind::kList) && v.object->name == kRange);
+    const std::string own = other                ? ""
+                            : v.is(Kind::kBool)  ? "bool"
                             : v.is(Kind::kInt)   ? "int"
                             : v.is(Kind::kFloat) ? "float"
                             : v.is(Kind::kText)  ? "str"
@@ -533,6 +535,8 @@ std::optional<Val> Follower::type_question(const std::string& name, Arguments& a
       const Val* member = v.object->of == nullptr ? nullptr : class_member(v.object->of, attribute_name, open);
       const bool own = it != v.object->now.names.end() && !it->second.is(Kind::kGone);
       if (name == "hasattr") {
+        const bool lost = own && it->second.is(Kind::kUnknown) && !v.object->now.open.empty();
+        if (lost && member == nullptr) return unclear(a.at, a.end);
         if (own || member != nullptr) return boolean(true);
         const bool closed = !open && (v.object->of != nullptr || is_namespace(*v.object)) && v.object->now.open.empty();
         return closed ? boolean(false) : unclear(a.at, a.end);
@@ -574,6 +578,10 @@ std::optional<Val> Follower::builtin(const std::string& name, Arguments& a) {
     const ShellText* key = a.values[1].is(Kind::kText) ? a.values[1].text.get() : nullptr;
     lose(a.values[0].object, fmt::format("an attribute is set at line {} whose name is not known", line(a.at)), a.at,
          key);
+    return none();
+  }
+  if (name == "delattr" && a.values.size() == 2 && a.values[1].known_text() && a.values[0].object != nullptr) {
+    remove_attribute(a.values[0], a.values[1].text->text, a.at);
     return none();
   }
   if (name == "vars" && a.values.size() == 1 && (a.values[0].is(Kind::kInstance) || a.values[0].is(Kind::kClass)))

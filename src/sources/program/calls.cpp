@@ -367,18 +367,38 @@ static bool is_all_known(const std::vector<Val>& values) {
 
 Val Follower::call_function(Object* function, Arguments& a) {
   Object* original = function->bases.empty() ? function : function->bases[0];
+  const bool waits = original->statement != nullptr && original->statement->waits && !original->statement->generates;
   if (reached_ != nullptr && !original->called) reached_->push_back(original);
-  original->called = true;
-  const bool remembers = original->keys.contains(kRemembers) && a.keys.empty() && a.more.empty();
-  if (!remembers || !is_all_known(a.values)) return follow_function(function, original, a);
-  const Val asked = list_of(a.values, Kind::kTuple);
-  spend(original->now.pairs.size() + 1);
-  for (const auto& [before, gave] : original->now.pairs) {
-    if (same(before, asked)) return gave;
+  if (!waits || !original->altered.empty()) original->called = true;
+  const auto remembers = original->keys.find(kRemembers);
+  if (remembers == original->keys.end() || !a.more.empty()) return follow_function(function, original, a);
+  return remembered(function, original, remembers->second, a);
+}
+
+// Of what functools.lru_cache remembers: the call that was asked for last stands at the end, and where there are more
+// than `most`, the first is forgotten.
+Val Follower::remembered(Object* function, Object* original, const Val& most, Arguments& a) {
+  std::vector<Val> words = a.values;
+  for (const auto& [key, v] : a.keys) {
+    words.push_back(text(key + "=", a.at));
+    words.push_back(v);
+  }
+  if (!is_all_known(words)) return follow_function(function, original, a);
+  const Val asked = list_aside(std::move(words), Kind::kTuple);
+  auto& known = original->now.pairs;
+  spend(known.size() + 1);
+  for (auto it = known.begin(); it != known.end(); ++it) {
+    if (!same(it->first, asked)) continue;
+    touch(original);
+    std::rotate(it, it + 1, known.end());
+    return known.back().second;
   }
   Val out = follow_function(function, original, a);
   touch(original);
-  original->now.pairs.emplace_back(asked, out);
+  known.emplace_back(asked, out);
+  const bool counts = !most.is(Kind::kNone);
+  if (counts && !most.whole()) return unclear(a.at, a.end);
+  if (counts && std::ssize(known) > std::max<std::int64_t>(most.integer, 0)) known.erase(known.begin());
   return out;
 }
 
@@ -404,7 +424,9 @@ Val Follower::follow_function(Object* function, Object* original, Arguments& a) 
   const bool of_actor = !a.values.empty() && a.values[0].is(Kind::kInstance) && a.values[0].object->of != nullptr &&
                         is_of_ray(*a.values[0].object->of);
   const bool generates = original->statement != nullptr && original->statement->generates;
+  const bool waits = original->statement != nullptr && original->statement->waits && original->altered.empty();
   const auto follow = [&] {
+    if (!generates && waits && !of_actor) return coroutine(original, locals);
     if (!generates) return body_value(original, locals);
     Val out = generator(original, locals);
     if (is_iterator(out) && (unclear || rays || of_actor)) bring_all(out.object);
@@ -415,12 +437,26 @@ Val Follower::follow_function(Object* function, Object* original, Arguments& a) 
               : rays   ? in_worker(ray_variables_.contains(function) ? function : original, follow, a.at)
                        : follow();
     conditions_.resize(depth - (unclear ? 1 : 0));
-    return out;
+    return unclear && !rays ? left_by_decorator(*original, std::move(out), a.at) : out;
   } catch (const Thrown&) {
     conditions_.resize(depth - (unclear ? 1 : 0));
     if (rays || of_actor) return unknown("what a worker of Ray gives is not known here", a.at);  // it ends alone
     throw;
   }
+}
+
+// What a decorator that is not followed leaves of what its function gives: it is told, with all that stands behind it.
+Val Follower::left_by_decorator(const Object& function, Val gave, std::size_t at) {
+  constexpr auto kLeaves = std::to_array<std::string_view>(
+      {"retry", "tenacity.", "backoff.", "torch.", "override", "typing", "app.", "pytest.", "beartype"});
+  const std::string decorator = function.altered.substr(0, function.altered.find('('));
+  const auto begins = [&](std::string_view one) { return decorator.starts_with(one); };
+  if (gave.is(Kind::kNone) || gave.is(Kind::kUnknown) || std::ranges::any_of(kLeaves, begins)) return gave;
+  const std::string what = fmt::format("as @{} leaves what {} gives", decorator, function.name);
+  if (decorator.find("dispatch") != std::string::npos)  // another function may be called in its place
+    return unknown(fmt::format("what @{} calls for {} is not followed", decorator, function.name), at);
+  if (std::ranges::find(endings_, what) == endings_.end() && endings_.size() < kMostEndings) endings_.push_back(what);
+  return gave;
 }
 
 // --- classes ---
@@ -495,8 +531,6 @@ Val Follower::instantiate(Object* type, Arguments& a) {
   std::vector<std::pair<std::string, Val>> all;
   dataclass_fields(type, all);
   std::size_t next = 0;
-  if (!a.values.empty() && !is_many(a.values[0]) && type->keys.contains(kKeywordOnly) && is_closed(type))
-    refuse("TypeError", a.at);
   for (auto& [name, fallback] : all) {
     Val v = fallback;
     bool given = true;  // field(init=False) is not
@@ -517,9 +551,9 @@ Val Follower::instantiate(Object* type, Arguments& a) {
       ;
     else if (const Val* key = a.key(name))
       v = *key;
-    else if (next < a.values.size() && !is_many(a.values[next]))
+    else if (next < a.values.size() && !is_many(a.values[next]) && !is_keyword_only(type, name))
       v = a.values[next++];
-    else if (!a.more.empty() || next < a.values.size())
+    else if (!a.more.empty() || (next < a.values.size() && is_many(a.values[next])))
       v = unknown(name + " is given where the program runs", a.at);
     if (v.is(Kind::kGone)) refuse("TypeError", a.at);
     self.object->now.names[name] = v;
@@ -629,7 +663,7 @@ void Follower::may_be_called(const Val& function, const std::string& to, std::si
     a.at = a.end = at;
     a.more = {unknown("what it is called with is not known here", at)};
     try {
-      (void)call(function, a);
+      (void)awaited(call(function, a), at);
     } catch (const Thrown&) {  // which whoever calls it may catch
     }
     if (!merge(before, why, at)) break;
@@ -649,6 +683,10 @@ void Follower::handed_over(const Val& v, const std::string& to, std::size_t at, 
     return may_be_called(v, to, at);
   }
   if (v.object == nullptr || depth > 4 || v.object == environ_ || !changes) return;
+  if (is_coroutine(v)) {  // who is handed one awaits it
+    (void)awaited(v, at);
+    return;
+  }
   hand_args(v);
   if (is_context(v)) return enter_elsewhere(v, to, at);
   if (is_iterator(v) && v.object->now.next != nullptr) {  // which may go through it
@@ -734,6 +772,11 @@ Val Follower::call_unknown(const Val& callee, Arguments& a) {
     (void)call(a.values[1], inner);
     return out;
   }
+  if (last == "create_task" && !a.values.empty() && is_coroutine(a.values[0])) {
+    schedule(a.values[0]);
+    return a.values[0];
+  }
+  if (last == "run_forever" || last == "run_until_complete") run_tasks();
   if (last == "popen_launch_server" && callee.is(Kind::kUnknown)) tell_other_server(name + " is not followed", a);
   if (callee.is(Kind::kUnknown) && callee.object != nullptr)  // a method that nothing is known of
     handed_over({.kind = Kind::kInstance, .object = callee.object}, name, a.at);

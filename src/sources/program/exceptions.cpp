@@ -226,10 +226,8 @@ void Follower::catch_unsure(const Stmt& one, std::vector<StatePtr>& ends, Flow& 
   drop(base);
 }
 
-namespace {
-
 // Programs that stand wherever Python does, on Debian and in images of it.
-bool is_everywhere(std::string_view program) {
+bool Follower::is_everywhere(std::string_view program) {
   constexpr auto kNames = std::to_array<std::string_view>(
       {"[",         "awk",     "base64",   "basename", "bash",    "cat",   "chgrp",  "chmod",   "chown",  "cmp",
        "cp",        "cut",     "dash",     "date",     "dd",      "df",    "diff",   "dirname", "du",     "echo",
@@ -245,8 +243,6 @@ bool is_everywhere(std::string_view program) {
   const std::string_view name = base_name(program);
   return name.starts_with("python") || (of_system && std::ranges::find(kNames, name) != kNames.end());
 }
-
-}  // namespace
 
 // A program that is not there raises FileNotFoundError, which check=False does not keep from ending this one.
 void Follower::may_be_missing(const Val& args, std::size_t at) {
@@ -300,7 +296,9 @@ Follower::Flow Follower::with_statement(const Stmt& one) {
     conditions_.pop_back();
     return out;
   }
-  return with_managers(one);
+  Flow out = with_managers(one);
+  if (one.waits) run_tasks();  // those of a group are waited for
+  return out;
 }
 
 // What stands behind the manager that gave `entered`: the next, or the body.
@@ -402,7 +400,7 @@ Follower::Flow Follower::within_object(const Val& manager, const Stmt& one, std:
   if (enter != nullptr) {
     Arguments a;
     a.at = one.begin;
-    entered = call(bound_member(*enter, manager, manager.object->of, *one.values[from]), a);
+    entered = awaited(call(bound_member(*enter, manager, manager.object->of, *one.values[from]), a), one.begin);
   }
   if (exit == nullptr) return inside(entered, one, from);
   const Val leaves_by = *exit;
@@ -426,7 +424,7 @@ void Follower::call_exit(const Val& exit, const Val& manager, const Stmt& one, F
     Arguments a;
     a.at = one.begin;
     a.values = {raised.is(Val::Kind::kNone) ? none() : unknown("what was raised", one.begin), raised, raised};
-    return call(bound_member(exit, manager, manager.object->of, *one.values[0]), a);
+    return awaited(call(bound_member(exit, manager, manager.object->of, *one.values[0]), a), one.begin);
   };
   if (flow.on) (void)exited(none());
   std::vector<Left> all = std::exchange(flow.left, {});

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -249,6 +250,7 @@ Val Follower::value_of(const Expr& e) {
       return v;
     }
     case Expr::Kind::kAwait:
+      return awaited(value(*e.kids[0]), e.begin);
     case Expr::Kind::kStar:
       return value(*e.kids[0]);
     case Expr::Kind::kYield:
@@ -592,6 +594,15 @@ static bool is_worker(const Object* type) {
   });
 }
 
+// start() of an object of such a class: of a process it runs apart.
+Val Follower::started_by(const Val& run, const Object& type) {
+  const auto is_process = [](const Object* base) { return base->name.ends_with("Process"); };
+  if (std::ranges::none_of(type.bases, is_process)) return run;
+  Arguments a;
+  a.keys = {{"target", run}};
+  return method("worker.start", worker("multiprocessing.Process", a));
+}
+
 // A class of which all is known: what it has not is not there.
 bool Follower::is_closed(const Object* type) const {
   return type->statement != nullptr && type->altered.empty() && type->now.open.empty() &&
@@ -600,24 +611,92 @@ bool Follower::is_closed(const Object* type) const {
          });
 }
 
-// nullptr where no class that is known has it; `unclear` where one that is not may.
-const Val* Follower::class_member(const Object* type, const std::string& name, bool& unclear, int depth) const {
-  if (depth > 20) return nullptr;
-  spend(1);
-  const auto it = type->now.names.find(name);
-  if (it != type->now.names.end()) return &it->second;
-  if (!type->now.open.empty()) unclear = true;
-  for (const Object* base : type->bases) {
-    if (base->statement == nullptr) {
-      if (!is_plain_base(base)) unclear = true;
-      continue;
-    }
-    if (const Val* found = class_member(base, name, unclear, depth + 1)) return found;
+// The first of `lines` that begins with a class which stands in no other line behind its first; null: there is none.
+static Object* next_in_line(const std::vector<std::vector<Object*>>& lines) {
+  const auto waits = [&](const Object* type) {
+    return std::ranges::any_of(lines, [&](const std::vector<Object*>& line) {
+      return !line.empty() && std::find(line.begin() + 1, line.end(), type) != line.end();
+    });
+  };
+  for (const std::vector<Object*>& line : lines) {
+    if (!line.empty() && !waits(line.front())) return line.front();
   }
   return nullptr;
 }
 
+// The classes among which Python seeks what an object of this one has not in itself, in its order. Where Python makes
+// no such class, its bases one after the other.
+std::vector<Object*> Follower::behind(const Object* type, int depth) const {
+  constexpr int kDeep = 20;
+  spend(1);
+  if (depth > kDeep || type->keys.contains(kInLine)) return type->bases;
+  std::vector<std::vector<Object*>> lines;
+  for (Object* base : type->bases) {
+    lines.push_back(behind(base, depth + 1));
+    lines.back().insert(lines.back().begin(), base);
+  }
+  lines.push_back(type->bases);
+  std::vector<Object*> out;
+  while (std::ranges::any_of(lines, [](const auto& line) { return !line.empty(); })) {
+    Object* next = next_in_line(lines);
+    if (next == nullptr) next = std::ranges::find_if(lines, [](const auto& line) { return !line.empty(); })->front();
+    spend(lines.size());
+    out.push_back(next);
+    for (std::vector<Object*>& line : lines) std::erase(line, next);
+  }
+  return out;
+}
+
+// nullptr where no class that is known has it; `unclear` where one that is not may.
+const Val* Follower::class_member(const Object* type, const std::string& name, bool& unclear, int depth) const {
+  constexpr int kDeep = 20;
+  if (depth > kDeep) return nullptr;
+  spend(1);
+  const auto own_of = [&](const Object* one) -> const Val* {
+    const auto it = one->now.names.find(name);
+    if (it != one->now.names.end()) return &it->second;
+    if (!one->now.open.empty() || (one != type && one->statement == nullptr && !is_plain_base(one))) unclear = true;
+    return nullptr;
+  };
+  if (const Val* found = own_of(type)) return found;
+  if (type->bases.size() > 1) {
+    for (const Object* one : behind(type)) {
+      if (const Val* found = own_of(one)) return found;
+    }
+    return nullptr;
+  }
+  if (type->bases.empty()) return nullptr;
+  const Object* base = type->bases.front();
+  if (base->statement != nullptr) return class_member(base, name, unclear, depth + 1);
+  if (!is_plain_base(base)) unclear = true;
+  return nullptr;
+}
+
+// Where super() seeks: behind the class of the function at hand, in the line of what the function is called for.
+Object* Follower::above(Object* type, const Val& self) {
+  const Object* of = self.is(Val::Kind::kClass)      ? self.object
+                     : self.is(Val::Kind::kInstance) ? self.object->of
+                                                     : nullptr;
+  std::vector<Object*> rest = behind(of == nullptr ? type : of);
+  if (of != nullptr && of != type) {
+    const auto own = std::ranges::find(rest, type);
+    rest.erase(rest.begin(), own == rest.end() ? own : own + 1);
+  }
+  if (rest.empty()) return type->bases.front();
+  if (std::ranges::equal(behind(rest.front()), std::span(rest).subspan(1))) return rest.front();
+  Object* out = make();
+  out->name = type->name;
+  out->statement = type->statement;
+  out->bases = rest;
+  out->keys[kInLine] = boolean(true);
+  return out;
+}
+
 Val Follower::bound_member(const Val& member, const Val& self, Object* type, const Expr& e) {
+  bool open = false;
+  const bool describes = member.is(Val::Kind::kInstance) && member.object->of != nullptr &&
+                         class_member(member.object->of, "__get__", open) != nullptr;
+  if (describes) return unclear(e);
   if (!member.is(Val::Kind::kFunction)) return member;
   if (member.object->way == "staticmethod") return member;
   Val out = member;
@@ -689,11 +768,14 @@ Val Follower::instance_attribute(const Val& base, const std::string& name, const
   }
   if ((name == "_replace" || name == "_asdict") && is_named_tuple(base)) return method("namedtuple." + name, base);
   if (name == "start" && is_worker(object->of)) {
-    if (const Val* run = class_member(object->of, "run", open)) return bound_member(*run, base, object->of, e);
+    if (const Val* run = class_member(object->of, "run", open))
+      return started_by(bound_member(*run, base, object->of, e), *object->of);
   }
   ++doubts_;
   Val out = unclear(e);
-  const bool plain = object->name == "super" ? is_plain_base(object->of) : !open && object->of->statement != nullptr;
+  const bool plain = object->name == "super"
+                         ? is_plain_base(object->of) || (object->of->keys.contains(kInLine) && !open)
+                         : !open && object->of->statement != nullptr;
   const bool whole = plain && object->name != "super" && object->of->bases.empty() && object->of->altered.empty() &&
                      object->now.open.empty() && object->of->now.open.empty();
   const auto has = [&](const char* own) { return class_member(object->of, own, open) != nullptr; };
@@ -1042,13 +1124,13 @@ Val Follower::call(const Expr& e) {
   const bool super = callee.is(Val::Kind::kNative) && callee.object->name == "super" && callee.object->bound.empty();
   if (super && function_ != nullptr && function_->of != nullptr && !function_->of->bases.empty()) {
     Val out = {.kind = Val::Kind::kInstance, .object = make()};
-    out.object->of = function_->of->bases[0];
     out.object->name = "super";
     const Stmt* statement = function_->statement;
     if (statement != nullptr && !statement->parameters.empty()) {
       const auto self = locals_->now.names.find(statement->parameters[0].name);
       if (self != locals_->now.names.end()) out.object->bound = {self->second};
     }
+    out.object->of = above(function_->of, out.object->bound.empty() ? Val{} : out.object->bound[0]);
     return out;
   }
   // super().NAME(…): the base's method, of this object.

@@ -76,6 +76,7 @@ Result<bool> Follower::run() {
   stack_ = stack_place();
   try {
     const bool ends_early = !run(program_.body).on;
+    if (source_.name.ends_with(".ipynb")) run_tasks();  // the loop of a notebook goes on behind its cells
     const std::size_t end = ended_at_;
     run_at_exit();
     unfinished();
@@ -349,6 +350,7 @@ void Follower::follow_alone(Object* function, Object* owner, const Condition& wh
     const YieldTo to_nothing = [](const Val&) {};
     if (is_context(out)) (void)body_value(out.object->bases[0], out.object->scope, &to_nothing);
     if (is_iterator(out)) bring_all(out.object);
+    (void)awaited(out, a.at);
   } catch (const Thrown&) {
   }
   for (const auto& [type, name] : left_open) type->now.names[name] = none();

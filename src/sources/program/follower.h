@@ -91,6 +91,7 @@ class Follower {
   Flow branch(const Step& yes, const Step& no, std::size_t at);
   [[nodiscard]] Condition leaves(const Left& left) const;
   void assign(const Stmt& one);
+  void add_field(const Stmt& one, std::string_view type);
   void grow(const Stmt& one);
   void bind(const Expr& target, Val value);
   void bind_each(const Expr& target, const Val& value);
@@ -100,6 +101,7 @@ class Follower {
   void bind_attribute(const Val& base, const std::string& name, Val value, std::size_t at);
   void remove(const Expr& target);
   void remove_item(const Expr& target);
+  void remove_attribute(const Val& base, const std::string& name, std::size_t at);
   Flow if_statement(const Stmt& one);
   Flow while_statement(const Stmt& one);
   bool goes_on_behind(const Stmt& loop);
@@ -172,6 +174,8 @@ class Follower {
   Val lost_attribute(const std::string& why, const std::string& name, const Expr& e);
   [[nodiscard]] bool is_closed(const Object* type) const;
   [[nodiscard]] static bool is_plain_base(const Object* type);
+  [[nodiscard]] std::vector<Object*> behind(const Object* type, int depth = 0) const;
+  Object* above(Object* type, const Val& self);
   const Val* class_member(const Object* type, const std::string& name, bool& unclear, int depth = 0) const;
   Val bound_member(const Val& member, const Val& self, Object* type, const Expr& e);
   Val subscript(const Expr& e);
@@ -235,6 +239,8 @@ class Follower {
   Val call(const Val& callee, Arguments& arguments);
   Val call_function(Object* function, Arguments& arguments);
   Val follow_function(Object* function, Object* original, Arguments& a);
+  Val left_by_decorator(const Object& function, Val gave, std::size_t at);
+  Val remembered(Object* function, Object* original, const Val& most, Arguments& a);
   Val call_command(const Val& callee, bool plain, Arguments& arguments);
   void bind_parameters(const std::vector<Parameter>& parameters, Arguments& arguments, Object* function,
                        Object* locals);
@@ -330,6 +336,7 @@ class Follower {
   std::optional<ShellText> format_field(const std::string& field, std::size_t& next, Arguments& a);
   std::optional<Val> field_value(std::string_view field, std::size_t& next, Arguments& a);
   Val list_method(const std::string& name, const Val& self, Arguments& a);
+  Val place_or_count(bool place, const Val& self, const Arguments& a);
   Val iterator_method(const std::string& name, const Val& self, Arguments& a);
   Val dict_method(const std::string& name, const Val& self, Arguments& a);
   Val set_method(const std::string& name, const Val& self, Arguments& a);
@@ -337,6 +344,7 @@ class Follower {
   void environment_over(Object* dict, const Val& environment, std::size_t at);
   void set_entry(Object* dict, const Val& key, Val value, std::size_t at);
   Val* entry(Object* dict, const Val& key);
+  [[nodiscard]] bool is_key(const Val& own, const Val& key) const;
   std::optional<Val> library(const std::string& name, const Object& callee, Arguments& a);
   std::optional<Val> library_constant(const std::string& name);
   std::optional<Val> paths(const std::string& name, Arguments& a);
@@ -373,8 +381,15 @@ class Follower {
   void bring_parents(Object* parser, const Val& parents, const Arguments& a);
   Val given_more(const Val& function);
   std::optional<Val> partial(const std::string& name, Arguments& a);
-  std::optional<Val> awaited(const std::string& name, Arguments& a);
+  std::optional<Val> asynchronous(const std::string& name, Arguments& a);
+  Val coroutine(Object* function, Object* locals);
+  Val awaited(const Val& v, std::size_t at);
+  Val gathered(const Arguments& a);
+  void schedule(const Val& v);
+  void run_tasks();
   std::optional<Val> dataclass_call(const std::string& name, Arguments& a);
+  Val as_dictionary(const Val& object, std::size_t at, int depth = 0);
+  Val field_of_dictionary(const Val& v, std::size_t at, int depth);
   std::optional<Val> container_call(const std::string& name, Arguments& a);
   std::optional<Val> dedented(const std::string& name, Arguments& a);
   std::optional<Val> path_call(const std::string& name, Arguments& a);
@@ -387,6 +402,7 @@ class Follower {
   std::optional<Val> ray(const std::string& name, const Object& callee, Arguments& a);
   std::optional<Val> workers(const std::string& name, const Object& callee, Arguments& a);
   Val worker(const std::string& name, const Arguments& a);
+  Val started_by(const Val& run, const Object& type);
   void run_worker(const Object& worker, const Arguments& a);
   void run_apart(const Val& function, Arguments& a);
   [[nodiscard]] Arguments arguments_in(const Val* args, const Val* keys, const Arguments& a);
@@ -394,8 +410,9 @@ class Follower {
   Val fields_of(const Val& object, std::size_t at);
   Val run_as_command(const Val& function, const Arguments& a, bool of_typer = false);
   Val as_typer_reads(const Parameter& one, const Val& given, std::size_t at);
-  std::optional<Val> map_of_pool(bool spreads, Arguments& a);
-  std::optional<Val> pool_call(const std::string& name, Arguments& a);
+  std::optional<Val> map_of_pool(bool spreads, bool own, Arguments& a);
+  std::optional<Val> pool_call(const std::string& name, const Object& pool, Arguments& a);
+  Val in_process(bool own, const std::function<Val()>& run);
 
   // --- what Python refuses (refusals.cpp) ---
   // Of `keys` of functions and classes: no argument has such a name.
@@ -404,13 +421,16 @@ class Follower {
   static constexpr const char* kAbstract = "= abstract";  // a method; a class that may have some
   static constexpr const char* kFrozen = "= frozen";      // a dataclass, and so on
   static constexpr const char* kSlots = "= slots";
-  static constexpr const char* kKeywordOnly = "= kw_only";
+  static constexpr const char* kKeywordOnly = "= kw_only";  // a class; with a name behind it, a field
+  static constexpr const char* kInLine = "= in line";       // its bases are all the classes among which is sought
+  static constexpr const char* kBehindKeywordOnly = "= behind KW_ONLY";
   static constexpr const char* kOwnArguments = "the arguments that the program is given are not known here";
   static constexpr const char* kNoHelp = "= no help";        // of a parser
   static constexpr const char* kNoConflicts = "= resolves";  // the last of two options of a name holds
   static constexpr const char* kNeedsOne = "= needs one";    // of a group, or a subcommand
   void take_dataclass_options(Object* type, const Object& decorator, std::size_t at);
   void refuse_fields(Object* type, std::size_t at);
+  [[nodiscard]] static bool is_keyword_only(const Object* type, const std::string& field, int depth = 0);
   std::optional<Val> with_setter(const Expr& decorator, const Val& function);
   [[nodiscard]] static const Val* property_setter(const Val& member);
   [[nodiscard]] static bool is_frozen(const Object* type, const std::string& name, int depth = 0);
@@ -479,6 +499,8 @@ class Follower {
   std::optional<Val> start(const std::string& name, Arguments& a);
   std::optional<Val> start_process(const std::string& name, Arguments& a);
   void start_popen(const Val& args, bool in_shell, Arguments& a);
+  void may_go_on_behind(const Val& words, std::size_t at);
+  [[nodiscard]] static bool is_everywhere(std::string_view program);
   Val process_of(const std::string& name, const Val& args, bool in_shell, const Arguments& a);
   void start_input(const Val& args, const Val& input, Arguments& a);
   Val list_aside(std::vector<Val> items, Val::Kind kind = Val::Kind::kList);
@@ -498,6 +520,7 @@ class Follower {
   void start_split(const std::string& name, const Val& text, Arguments& a);
   void add_page_words(std::size_t at, std::vector<ShellWord>& words, RunContext& where);
   void start_words(const Val& words, Arguments& a, std::size_t drop = 0);
+  std::optional<Val> text_of_member(const Val& v);
   void add_word(const Val& v, std::vector<ShellWord>& out, RunContext& context, bool texts_alone);
   [[nodiscard]] ShellWord word(const ShellText& text, const Val& v, std::size_t at) const;
   RunContext context(Arguments& a);

@@ -24,7 +24,8 @@ constexpr std::array<std::string_view, 27> kHarmless = {
     "sys.stderr", "gc.",       "random.seed", "os.umask",    "os.wait",       "os.setpgrp",       "faulthandler.",
     "sys.path",   "typing.",   "os.remove",   "os.unlink",   "asyncio.sleep", "torch.manual_seed"};
 
-constexpr std::size_t kPathSteps = 50;  // to ask the system for a part of one
+constexpr std::size_t kPathSteps = 50;            // to ask the system for a part of one
+constexpr const char* kOwnProcess = "a process";  // of a worker or a pool: what it runs, runs in one
 
 // Whether a path was made of where the program stands.
 bool is_own(const Val& v) { return v.text->defaults != nullptr && v.text->defaults->contains("__file__"); }
@@ -116,7 +117,8 @@ std::optional<Val> Follower::paths(const std::string& name, Arguments& a) {
     return text(sources::slice(*v.text, slash == std::string::npos ? 0 : slash + 1, s.size()));
   if (name == "os.path.dirname") {
     if (slash == std::string::npos) return text("", a.at);
-    return text(sources::slice(*v.text, 0, slash == 0 ? 1 : slash));
+    const auto last = s.find_last_not_of('/', slash);  // none: there are slashes alone
+    return text(sources::slice(*v.text, 0, last == std::string::npos ? slash + 1 : last + 1));
   }
   if (name == "os.path.expanduser" && !s.starts_with('~')) return v;
   if (name == "os.path.expandvars" && s.find('$') == std::string::npos) return v;
@@ -270,8 +272,10 @@ bool Follower::json_text(const Val& v, const JsonStyle& style, ShellText& out, s
       put(v.integer != 0 ? "true" : "false");
       return true;
     case Kind::kInt:
-    case Kind::kFloat:
       put(*repr(v));
+      return true;
+    case Kind::kFloat:
+      put(std::isnan(v.number) ? "NaN" : !std::isinf(v.number) ? *repr(v) : v.number < 0 ? "-Infinity" : "Infinity");
       return true;
     case Kind::kText: {
       if (!v.known_text()) return false;
@@ -420,6 +424,7 @@ Arguments Follower::arguments_in(const Val* args, const Val* keys, const Argumen
 // Thread(group, target, name, args, kwargs), as Process; Timer(interval, function, args, kwargs).
 Val Follower::worker(const std::string& name, const Arguments& a) {
   Val out = instance("worker");
+  if (name.ends_with(".Process")) out.object->way = kOwnProcess;
   const bool timer = name == "threading.Timer";
   const auto take = [&](std::size_t place, std::string_view key, const char* as) {
     if (const Val* v = a.argument(place, key)) out.object->keys[as] = *v;
@@ -438,7 +443,31 @@ void Follower::run_worker(const Object& worker, const Arguments& a) {
   const Val* target = given("target");
   if (target == nullptr) return;
   Arguments inner = arguments_in(given("args"), given("kwargs"), a);
-  run_apart(*target, inner);
+  (void)in_process(worker.way == kOwnProcess, [&] {
+    run_apart(*target, inner);
+    return none();
+  });
+}
+
+// Runs what another process runs, where `own`: what it changes is that one's alone, and what it gives is a copy.
+Val Follower::in_process(bool own, const std::function<Val()>& run) {
+  if (!own) return run();
+  const StatePtr before = take();
+  const auto put_back = [&] {
+    turn_to(before);
+    drop(before);
+  };
+  Val out;
+  try {
+    out = run();
+  } catch (const Thrown&) {
+    put_back();
+    throw;
+  }
+  std::map<const Object*, Object*> made;
+  auto copy = deep_copy(out, made);
+  put_back();
+  return copy ? *copy : unclear(out.begin, std::max(out.begin, out.end));
 }
 
 // In a thread: what fails in it, or has no end, holds up that thread alone.
@@ -455,19 +484,23 @@ void Follower::run_apart(const Val& function, Arguments& a) {
   endings_ = endings;
 }
 
-std::optional<Val> Follower::pool_call(const std::string& name, Arguments& a) {
+std::optional<Val> Follower::pool_call(const std::string& name, const Object& pool, Arguments& a) {
+  const bool own = pool.way == kOwnProcess;
   const bool applies = name == "pool.apply" || name == "pool.apply_async";
   if ((name == "pool.submit" || applies) && !a.values.empty()) {
     Arguments inner = a;
     inner.values.erase(inner.values.begin());
     if (applies) inner = arguments_in(a.argument(1, "args"), a.argument(2, "kwds"), a);
-    run_apart(a.values[0], inner);
+    (void)in_process(own, [&] {
+      run_apart(a.values[0], inner);
+      return none();
+    });
     return instance("future");
   }
   constexpr auto kMaps = std::to_array<std::string_view>(
       {"pool.map", "pool.imap", "pool.imap_unordered", "pool.map_async", "pool.starmap", "pool.starmap_async"});
   if (std::ranges::find(kMaps, name) != kMaps.end() && a.values.size() >= 2) {
-    auto out = map_of_pool(name.find("starmap") != std::string::npos, a);
+    auto out = map_of_pool(name.find("starmap") != std::string::npos, own, a);
     return out && name.ends_with("_async") ? instance("future") : std::move(out);
   }
   const bool hands_on = std::ranges::any_of(a.values, [](const Val& v) { return v.is(Kind::kFunction); });
@@ -476,7 +509,7 @@ std::optional<Val> Follower::pool_call(const std::string& name, Arguments& a) {
 }
 
 // map(FUNCTION, ITEMS, …) of an executor, which takes one of each; that of a pool has a number behind its only ones.
-std::optional<Val> Follower::map_of_pool(bool spreads, Arguments& a) {
+std::optional<Val> Follower::map_of_pool(bool spreads, bool own, Arguments& a) {
   std::vector<std::vector<Val>> rows;
   for (std::size_t i = 1; i < a.values.size(); ++i) {
     if (i > 1 && (a.values[i].is(Kind::kInt) || a.values[i].is(Kind::kNone))) continue;  // chunksize
@@ -492,7 +525,7 @@ std::optional<Val> Follower::map_of_pool(bool spreads, Arguments& a) {
     inner.at = a.at;
     inner.end = a.end;
     inner.values = spreads ? items_of(row[0], a.at).value_or(row) : std::move(row);
-    out.push_back(call(a.values[0], inner));
+    out.push_back(in_process(own, [&] { return call(a.values[0], inner); }));
   }
   return list_of(std::move(out));
 }
@@ -501,8 +534,12 @@ std::optional<Val> Follower::workers(const std::string& name, const Object& call
   if (callee.bound.empty()) {
     const bool one = name == "threading.Thread" || name == "threading.Timer" || name.ends_with(".Process");
     if (one) return worker(name, a);
-    if (name.ends_with("ThreadPoolExecutor") || name.ends_with("ProcessPoolExecutor") || name.ends_with("Pool"))
-      return instance("pool");
+    if (name.ends_with("ThreadPoolExecutor") || name.ends_with("ProcessPoolExecutor") || name.ends_with("Pool")) {
+      Val pool = instance("pool");
+      const bool threads = name.find("Thread") != std::string::npos || name.find(".dummy.") != std::string::npos;
+      if (!threads) pool.object->way = kOwnProcess;
+      return pool;
+    }
     if (name.ends_with("get_context")) return native("multiprocessing");
     return std::nullopt;
   }
@@ -511,7 +548,7 @@ std::optional<Val> Follower::workers(const std::string& name, const Object& call
     return none();
   }
   if (name == "worker.join" || name == "worker.is_alive" || name == "worker.daemon") return unclear(a.at, a.end);
-  return pool_call(name, a);
+  return pool_call(name, *callee.bound[0].object, a);
 }
 
 // --- dataclasses ---
@@ -655,12 +692,89 @@ std::optional<Val> Follower::partial(const std::string& name, Arguments& a) {
 
 // --- asyncio ---
 
-std::optional<Val> Follower::awaited(const std::string& name, Arguments& a) {
-  constexpr auto kFirst = std::to_array<std::string_view>(
-      {"asyncio.run", "asyncio.wait_for", "asyncio.create_task", "asyncio.ensure_future", "asyncio.shield"});
+Val Follower::coroutine(Object* function, Object* locals) {
+  Val out = instance(std::string(kCoroutine));
+  out.object->bases = {function};
+  out.object->scope = locals;
+  out.object->now.names["."] = boolean(true);  // it waits
+  return out;
+}
+
+// What awaiting a value gives: the body of a coroutine runs, once.
+Val Follower::awaited(const Val& v, std::size_t at) {
+  const bool many = v.is(Kind::kList) && v.object->name == "asyncio.gather";
+  if (!is_coroutine(v)) run_tasks();
+  if (many) {
+    std::vector<Val> out;
+    for (const Val& one : v.object->now.items) out.push_back(is_coroutine(one) ? awaited(one, at) : one);
+    return list_of(std::move(out));
+  }
+  if (!is_coroutine(v)) return v;
+  Object* self = v.object;
+  if (const auto gave = self->now.names.find("gave"); gave != self->now.names.end()) return gave->second;
+  const Val waits = self->now.names["."];
+  ++doubts_;
+  if (waits.is(Kind::kUnknown)) return unclear(at, at);
+  touch(self);
+  self->now.names["."] = unknown("it runs by now", at);
+  self->bases[0]->called = true;
+  Val out = body_value(self->bases[0], self->scope);
+  touch(self);
+  self->now.names["gave"] = out;
+  return out;
+}
+
+// asyncio.create_task(COROUTINE): it begins when the program waits for the next time.
+void Follower::schedule(const Val& v) {
+  if (!is_coroutine(v)) return;
+  Val tasks = globals_->now.names[".tasks"];
+  touch(globals_);
+  if (!tasks.is(Kind::kList)) globals_->now.names[".tasks"] = tasks = list_aside({});
+  touch(tasks.object);
+  tasks.object->now.items.push_back(v);
+}
+
+void Follower::run_tasks() {
+  const auto known = globals_->now.names.find(".tasks");
+  if (known == globals_->now.names.end() || !known->second.is(Kind::kList)) return;
+  Object* tasks = known->second.object;
+  if (tasks->now.items.empty()) return;
+  touch(tasks);
+  for (const Val& one : std::exchange(tasks->now.items, {})) {
+    if (!is_coroutine(one)) continue;
+    ++tries_;  // what fails in it is raised where it is awaited
+    try {
+      (void)awaited(one, one.begin);
+    } catch (const Thrown&) {
+      ++doubts_;
+    }
+    --tries_;
+  }
+}
+
+// asyncio.gather(…): a task of each.
+Val Follower::gathered(const Arguments& a) {
+  for (const Val& one : a.values) schedule(one);
+  Val out = list_aside(a.values);
+  out.object->name = "asyncio.gather";
+  return out;
+}
+
+std::optional<Val> Follower::asynchronous(const std::string& name, Arguments& a) {
+  constexpr auto kFirst = std::to_array<std::string_view>({"asyncio.wait_for", "asyncio.shield"});
+  const bool task = name == "asyncio.create_task" || name == "asyncio.ensure_future";
   if (std::ranges::find(kFirst, name) != kFirst.end()) return a.values.empty() ? none() : a.values.front();
+  if (task && !a.values.empty()) {
+    schedule(a.values.front());
+    return a.values.front();
+  }
+  if (name == "asyncio.run" && !a.values.empty()) {
+    Val out = awaited(a.values.front(), a.at);
+    set_name(globals_, ".tasks", none());  // what has not begun by then is cancelled
+    return out;
+  }
   if (name == "typing.cast") return a.values.empty() ? none() : a.values.back();
-  if (name == "asyncio.gather") return list_of(a.values);
+  if (name == "asyncio.gather") return gathered(a);
   if (name != "asyncio.to_thread" || a.values.empty()) return std::nullopt;
   Arguments inner = a;
   inner.values.erase(inner.values.begin());
@@ -783,14 +897,41 @@ std::optional<Val> Follower::dataclass_call(const std::string& name, Arguments& 
   if (name == "dataclasses.replace" && own && a.values.size() == 1) return replaced(a.values[0], a);
   if (name == "dataclasses.fields" && own) return fields_of(a.values[0], a.at);
   if (name != "dataclasses.asdict" || !own || a.values.size() != 1) return std::nullopt;
+  return as_dictionary(a.values[0], a.at);
+}
+
+// dataclasses.asdict(object): what its fields hold is copied, and objects of dataclasses among that are dictionaries,
+// too.
+Val Follower::as_dictionary(const Val& object, std::size_t at, int depth) {
   Val out = {.kind = Kind::kDict, .object = make()};
   std::vector<std::pair<std::string, Val>> fields;
-  dataclass_fields(a.values[0].object->of, fields);
+  dataclass_fields(object.object->of, fields);
   for (const auto& [field, fallback] : fields) {
-    const auto it = a.values[0].object->now.names.find(field);
-    if (it != a.values[0].object->now.names.end()) set_entry(out.object, text(field, a.at), it->second, a.at);
+    const auto it = object.object->now.names.find(field);
+    if (it == object.object->now.names.end()) continue;
+    set_entry(out.object, text(field, at), field_of_dictionary(it->second, at, depth), at);
   }
   return out;
+}
+
+Val Follower::field_of_dictionary(const Val& v, std::size_t at, int depth) {
+  constexpr int kDeep = 20;
+  const bool holds = v.sequence() || v.is(Kind::kDict);
+  const bool record = v.is(Kind::kInstance) && v.object->of != nullptr && v.object->of->way == "dataclass";
+  if (!holds && !record) return v;
+  if (depth > kDeep || is_iterator(v) || is_view(v) || v.object == environ_) return unclear(at, at);
+  if (record) return as_dictionary(v, at, depth + 1);
+  Val copy = v;
+  copy.object = make();
+  copy.object->name = v.object->name;
+  spend_bytes(sizeof(Val) * (v.object->now.items.size() + 2 * v.object->now.pairs.size()));
+  const Content held = v.object->now;
+  copy.object->now.open = held.open;
+  copy.object->now.inherits = held.inherits;
+  for (const Val& item : held.items) copy.object->now.items.push_back(field_of_dictionary(item, at, depth + 1));
+  for (const auto& [key, item] : held.pairs)
+    copy.object->now.pairs.emplace_back(key, field_of_dictionary(item, at, depth + 1));
+  return copy;
 }
 
 std::optional<Val> Follower::container_call(const std::string& name, Arguments& a) {
@@ -1036,7 +1177,11 @@ std::optional<Val> Follower::library(const std::string& name, const Object& call
   if (auto out = signals(name, a)) return out;
   if (auto out = rounded(name, a)) return out;
   if (name == "collections.namedtuple") return named_tuple(a);
-  if (name == "functools.lru_cache" && (a.values.empty() || !a.values[0].is(Kind::kFunction))) return native(name);
+  if (name == "functools.lru_cache" && (a.values.empty() || !a.values[0].is(Kind::kFunction))) {
+    Val out = native(name);
+    if (const Val* most = a.argument(0, "maxsize")) out.object->keys["maxsize"] = *most;
+    return out;
+  }
   if (name == "functools.wraps" && a.values.size() == 1) return native(name);  // which takes names of it alone
   if (name == "object.__setattr__" && a.values.size() == 3 && a.values[0].is(Kind::kInstance) &&
       a.values[1].known_text()) {
@@ -1050,11 +1195,11 @@ std::optional<Val> Follower::library(const std::string& name, const Object& call
     return out;
   }
   using Known = std::optional<Val> (Follower::*)(const std::string&, Arguments&);
-  constexpr auto kKnown =
-      std::to_array<Known>({&Follower::command_line, &Follower::container_call, &Follower::environment_call,
-                            &Follower::file_call, &Follower::path_call, &Follower::shell_words, &Follower::json,
-                            &Follower::iteration, &Follower::copied, &Follower::regular, &Follower::partial,
-                            &Follower::at_exit, &Follower::awaited, &Follower::dataclass_call, &Follower::dedented});
+  constexpr auto kKnown = std::to_array<Known>(
+      {&Follower::command_line, &Follower::container_call, &Follower::environment_call, &Follower::file_call,
+       &Follower::path_call, &Follower::shell_words, &Follower::json, &Follower::iteration, &Follower::copied,
+       &Follower::regular, &Follower::partial, &Follower::at_exit, &Follower::asynchronous, &Follower::dataclass_call,
+       &Follower::dedented});
   for (const Known known : kKnown) {
     if (auto out = (this->*known)(name, a)) return out;
   }

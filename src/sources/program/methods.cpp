@@ -15,6 +15,28 @@ namespace {
 using Kind = Val::Kind;
 constexpr std::string_view kBlanks = " \t\n\r\v\f";
 
+// Whether a text holds what Python takes for a blank, or for the end of a line, beside those: a no-break space.
+bool has_other_blanks(std::string_view text) {
+  constexpr auto kOthers = std::to_array<std::string_view>(
+      {"\x1c", "\x1d", "\x1e", "\x1f", "\xc2\x85", "\xc2\xa0", "\xe1\x9a\x80", "\xe2\x81\x9f", "\xe3\x80\x80"});
+  if (std::ranges::any_of(kOthers, [&](std::string_view one) { return text.find(one) != text.npos; })) return true;
+  constexpr std::string_view kOfPunctuation = "\x80\x81\x82\x83\x84\x85\x86\x87\x88\x89\x8a\xa8\xa9\xaf";
+  constexpr std::string_view kPunctuation = "\xe2\x80";
+  for (auto at = text.find(kPunctuation); at != text.npos; at = text.find(kPunctuation, at + 1)) {
+    if (at + 2 < text.size() && kOfPunctuation.find(text[at + 2]) != text.npos) return true;
+  }
+  return false;
+}
+
+// Whether lines of a text end with more than a line feed, or one behind a carriage return.
+bool has_other_ends(std::string_view text) {
+  const auto alone = [&](std::size_t at) { return at + 1 == text.size() || text[at + 1] != '\n'; };
+  for (auto at = text.find('\r'); at != text.npos; at = text.find('\r', at + 1)) {
+    if (alone(at)) return true;
+  }
+  return text.find_first_of("\v\f") != text.npos || has_other_blanks(text);
+}
+
 }  // namespace
 
 // --- texts ---
@@ -62,7 +84,7 @@ std::optional<Val> Follower::text_pieces(const std::string& name, const Val& sel
     return list_of(std::move(out), Kind::kTuple);
   }
   if (name == "splitlines") {
-    if (!a.values.empty() || !a.keys.empty()) return unclear(a.at, a.end);
+    if (!a.values.empty() || !a.keys.empty() || has_other_ends(s)) return unclear(a.at, a.end);
     for (std::size_t from = 0; from < s.size();) {
       const auto end = std::min(s.find('\n', from), s.size());
       out.push_back(piece(from, end > from && s[end - 1] == '\r' ? end - 1 : end));
@@ -76,7 +98,7 @@ std::optional<Val> Follower::text_pieces(const std::string& name, const Val& sel
   if (most != nullptr && !most->whole()) return unclear(a.at, a.end);
   const std::int64_t limit = most == nullptr || most->integer < 0 ? 1'000'000 : most->integer;
   if (sign == nullptr || sign->is(Kind::kNone)) {
-    if (name == "rsplit" && most != nullptr) return unclear(a.at, a.end);
+    if ((name == "rsplit" && most != nullptr) || has_other_blanks(s)) return unclear(a.at, a.end);
     for (auto from = s.find_first_not_of(kBlanks); from != std::string::npos;) {
       auto end = std::min(s.find_first_of(kBlanks, from), s.size());
       if (std::ssize(out) == limit) end = s.find_last_not_of(kBlanks) + 1;
@@ -138,6 +160,8 @@ std::optional<Val> Follower::text_changed(const std::string& name, const Val& se
   if (name == "strip" || name == "lstrip" || name == "rstrip") {
     if (!a.values.empty() && arg(0) == nullptr && !a.values[0].is(Kind::kNone)) return unclear(a.at, a.end);
     const std::string signs = arg(0) != nullptr ? *arg(0) : std::string(kBlanks);
+    const bool bytes = arg(0) != nullptr ? is_ascii(signs) : !has_other_blanks(s);  // of which each is a letter
+    if (!bytes) return unclear(a.at, a.end);
     if (!self.known_text() && (s.front() == kHole || s.back() == kHole)) return unclear(a.at, a.end);
     std::size_t from = name == "rstrip" ? 0 : s.find_first_not_of(signs);
     const std::size_t last = s.find_last_not_of(signs);
@@ -209,6 +233,7 @@ std::optional<Val> Follower::text_asked(const std::string& name, const Val& self
     if (a.values.size() != 1 || !a.values[0].known_text()) return unclear(a.at, a.end);
     const std::string& part = a.values[0].text->text;
     (void)find(s, part);  // as dear as all of them
+    if (name != "count" && !is_ascii(s)) return unclear(a.at, a.end);
     if (name == "count") {
       if (part.empty()) return unclear(a.at, a.end);
       std::int64_t n = 0;
@@ -402,25 +427,38 @@ Val Follower::iterator_method(const std::string& name, const Val& self, Argument
   return name == "close" ? none() : unclear(a.at, a.end);
 }
 
+// index(VALUE, FROM, TO), count(VALUE).
+Val Follower::place_or_count(bool place, const Val& self, const Arguments& a) {
+  const auto& items = self.object->now.items;
+  const std::int64_t size = std::ssize(items);
+  std::array<std::int64_t, 2> bounds = {0, size};
+  for (std::size_t i = 0; i < bounds.size() && i + 1 < a.values.size(); ++i) {
+    const Val& v = a.values[i + 1];
+    const bool lost = !v.whole() || (v.integer < 0 && std::ranges::any_of(items, is_many));
+    if (lost) return unclear(a.at, a.end);
+    bounds[i] = std::clamp(v.integer < 0 ? v.integer + size : v.integer, std::int64_t{0}, size);
+  }
+  std::int64_t n = 0;
+  for (std::int64_t i = 0; i < bounds[1]; ++i) {
+    const Val& item = items[static_cast<std::size_t>(i)];
+    if (is_many(item)) return unclear(a.at, a.end);
+    if (i < bounds[0]) continue;
+    const auto fits = a.values.empty() ? std::nullopt : equal(item, a.values[0]);
+    if (!fits) return unclear(a.at, a.end);
+    if (*fits && place) return whole(i);
+    n += *fits ? 1 : 0;
+  }
+  if (place) refuse("ValueError", a.at);
+  return whole(n);
+}
+
 Val Follower::list_method(const std::string& name, const Val& self, Arguments& a) {
   if (is_iterator(self)) return iterator_method(name, self, a);
   if (name == "copy") {
     if (names_server(self)) used_.insert(self.object);
     return list_of(self.object->now.items, self.kind);
   }
-  if (name == "index" || name == "count") {
-    std::int64_t i = 0;
-    std::int64_t n = 0;
-    for (const Val& item : self.object->now.items) {
-      const auto fits = a.values.empty() || is_many(item) ? std::nullopt : equal(item, a.values[0]);
-      if (!fits) return unclear(a.at, a.end);
-      if (*fits && name == "index") return whole(i);
-      n += *fits ? 1 : 0;
-      ++i;
-    }
-    if (name == "index") refuse("ValueError", a.at);
-    return whole(n);
-  }
+  if (name == "index" || name == "count") return place_or_count(name == "index", self, a);
   if (self.is(Kind::kTuple)) return unclear(a.at, a.end);
   if (self.is(Kind::kSet)) return set_method(name, self, a);
   touch(self.object);
@@ -500,10 +538,15 @@ Val Follower::list_method(const std::string& name, const Val& self, Arguments& a
 
 // --- dictionaries ---
 
+// Whether two keys are one to a dictionary: True is 1.
+bool Follower::is_key(const Val& own, const Val& key) const {
+  return own.whole() && key.whole() ? own.integer == key.integer : same(own, key);
+}
+
 Val* Follower::entry(Object* dict, const Val& key) {
   spend(dict->now.pairs.size() / 4 + 1);
   for (auto& [own, v] : dict->now.pairs) {
-    if (same(own, key)) return &v;
+    if (is_key(own, key)) return &v;
   }
   return nullptr;
 }
@@ -550,7 +593,6 @@ void Follower::update(Object* dict, const Val& more, std::size_t at) {
     if (dict->now.open.empty()) dict->now.open = more.object->now.open;
     return;
   }
-  if (more.is(Kind::kNone)) return;
   if (const auto items = items_of(more, at)) {
     for (const Val& item : *items) {
       const auto pair = items_of(item, at);
@@ -618,7 +660,7 @@ Val Follower::dict_method(const std::string& name, const Val& self, Arguments& a
       if (dict->now.inherits)
         set_entry(dict, key, {.kind = Kind::kGone}, a.at);
       else
-        std::erase_if(dict->now.pairs, [&](const auto& one) { return same(one.first, key); });
+        std::erase_if(dict->now.pairs, [&](const auto& one) { return is_key(one.first, key); });
       if (!has && other == nullptr && !dict->now.inherits && dict->now.open.empty()) refuse("KeyError", a.at);
     }
     return out;

@@ -29,19 +29,28 @@ bool only_wraps(std::string_view decorator) {
 
 void Follower::assign(const Stmt& one) {
   if (one.value == nullptr) {  // NAME: TYPE
-    if (one.targets[0]->kind == Expr::Kind::kName) {
-      touch(locals_);
-      locals_->now.items.push_back(text(one.targets[0]->name, one.begin));
-    }
+    const std::size_t type = one.targets[0]->end;
+    if (one.targets[0]->kind == Expr::Kind::kName) add_field(one, source_.text.substr(type, one.end - type));
     return;
   }
   const Val v = value(*one.value);
   for (const Expr* target : one.targets) bind(*target, v);
   if (!one.annotated || one.targets[0]->kind != Expr::Kind::kName) return;
   const std::size_t type = one.targets[0]->end;  // NAME: ClassVar[…] is no field of a dataclass
-  if (source_.text.substr(type, one.value->begin - type).find("ClassVar") != std::string_view::npos) return;
+  add_field(one, source_.text.substr(type, one.value->begin - type));
+}
+
+// NAME: TYPE in a class, which a dataclass makes a field of.
+void Follower::add_field(const Stmt& one, std::string_view type) {
+  if (type.find("ClassVar") != std::string_view::npos) return;
+  const std::string& name = one.targets[0]->name;
+  if (type.find("KW_ONLY") != std::string_view::npos) {  // no field: what stands behind it is asked for by its name
+    locals_->keys[kBehindKeywordOnly] = boolean(true);
+    return;
+  }
+  if (locals_->keys.contains(kBehindKeywordOnly)) locals_->keys[kKeywordOnly + (" " + name)] = boolean(true);
   touch(locals_);
-  locals_->now.items.push_back(text(one.targets[0]->name, one.begin));
+  locals_->now.items.push_back(text(name, one.begin));
 }
 
 void Follower::bind(const Expr& target, Val v) {
@@ -286,14 +295,17 @@ void Follower::remove(const Expr& target) {
     touch(scope);
     scope->now.names.erase(target.name);
   } else if (target.kind == Expr::Kind::kAttribute) {
-    const Val base = value(*target.kids[0]);
-    if (base.object == nullptr) return;
-    if (const char* refused = refused_attribute(base, target.name)) refuse(refused, target.begin);
-    touch(base.object);
-    base.object->now.names.erase(target.name);
+    remove_attribute(value(*target.kids[0]), target.name, target.begin);
   } else if (target.kind == Expr::Kind::kSubscript) {
     remove_item(target);
   }
+}
+
+void Follower::remove_attribute(const Val& base, const std::string& name, std::size_t at) {
+  if (base.object == nullptr) return;
+  if (const char* refused = refused_attribute(base, name)) refuse(refused, at);
+  touch(base.object);
+  base.object->now.names.erase(name);
 }
 
 void Follower::remove_item(const Expr& target) {
@@ -314,7 +326,7 @@ void Follower::remove_item(const Expr& target) {
       return set_entry(base.object, key, {.kind = Val::Kind::kGone}, target.begin);
     spend(base.object->now.pairs.size());
     if (base.object->now.open.empty() && entry(base.object, key) == nullptr) refuse("KeyError", target.begin);
-    std::erase_if(base.object->now.pairs, [&](const auto& one) { return same(one.first, key); });
+    std::erase_if(base.object->now.pairs, [&](const auto& one) { return is_key(one.first, key); });
     return;
   }
   if (!base.is(Val::Kind::kList)) return;
@@ -395,7 +407,11 @@ Val Follower::decorated(const Stmt& one, Val v) {
                name == "contextlib.contextmanager" || name == "abc.abstractmethod" || name == "typing.overload" ||
                name == "enum.unique") {
       if (name == "abc.abstractmethod") v.object->keys[kAbstract] = boolean(true);
-      if (name == "functools.lru_cache" || name == "functools.cache") v.object->keys[kRemembers] = boolean(true);
+      if (name == "functools.cache") v.object->keys[kRemembers] = none();
+      if (name == "functools.lru_cache") {
+        const auto most = decorator.object->keys.find("maxsize");
+        v.object->keys[kRemembers] = most == decorator.object->keys.end() ? whole(kRemembered) : most->second;
+      }
       if (name == "contextlib.contextmanager") v.object->altered = shown((*it)->begin, (*it)->end);
     } else if (name == "atexit.register") {
       Arguments a;

@@ -608,7 +608,10 @@ Val Follower::formatted(const Val& value, const std::string& spec, std::size_t a
                      spec.find('=') == std::string::npos;
   const auto digits = spec.find_first_of("123456789");
   const bool wide = digits != std::string::npos && spec.substr(digits).find_first_not_of("0123456789") > 3;
-  if (!plain || (wide && spec.size() > 5)) return unclear(v.begin, std::max(v.begin, v.end));
+  // What fmt writes otherwise: 0o17, letters of which one is two columns wide, characters by their number.
+  const bool differs = (v.whole() && spec.find('#') != std::string::npos && spec.ends_with('o')) ||
+                       (v.whole() && spec.ends_with('c')) || (v.known_text() && !is_ascii(v.text->text));
+  if (!plain || differs || (wide && spec.size() > 5)) return unclear(v.begin, std::max(v.begin, v.end));
   try {
     const std::string format = "{:" + spec + "}";
     if (v.is(Kind::kInt)) {

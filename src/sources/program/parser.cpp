@@ -298,7 +298,7 @@ bool Parser::next_clause(std::string_view keyword, std::size_t indent) {
 const Stmt* Parser::compound(const std::vector<const Expr*>& decorators) {
   const std::size_t indent = tokens_[at_].indent;
   Stmt& out = make_statement(Stmt::Kind::kIf);
-  (void)take("async");
+  out.waits = take("async");
   if (take("if")) {
     if_statement(out, indent);
   } else if (take("while")) {

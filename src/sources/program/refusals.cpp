@@ -62,12 +62,26 @@ void Follower::refuse_fields(Object* type, std::size_t at) {
     if (v.is(Kind::kList) || v.is(Kind::kDict) || v.is(Kind::kSet)) refuse("ValueError", at);
     const bool is_field = v.is(Kind::kInstance) && v.object->name == "dataclasses.field";
     const bool aside = is_field && (field_option(v, "init") != nullptr || field_option(v, "kw_only") != nullptr);
-    if (aside || type->keys.contains(kKeywordOnly)) continue;
+    if (aside || (field.known_text() && is_keyword_only(type, field.text->text))) continue;
     const bool has = is_field ? field_option(v, "default") != nullptr || field_option(v, "default_factory") != nullptr
                               : !v.is(Kind::kGone);
     if (!has && defaults && field.known_text()) refuse("TypeError", at);
     defaults = defaults || has;
   }
+}
+
+// Whether a field of a dataclass is asked for by its name alone.
+bool Follower::is_keyword_only(const Object* type, const std::string& field, int depth) {
+  constexpr int kMost = 10;
+  if (depth > kMost) return false;
+  const auto it = type->now.names.find(field);
+  const bool record =
+      it != type->now.names.end() && it->second.is(Kind::kInstance) && it->second.object->name == "dataclasses.field";
+  if (record && it->second.object->keys.contains("kw_only")) return true;
+  const auto is_own = [&](const Val& one) { return one.known_text() && one.text->text == field; };
+  if (std::ranges::any_of(type->now.items, is_own))
+    return type->keys.contains(kKeywordOnly) || type->keys.contains(kKeywordOnly + (" " + field));
+  return std::ranges::any_of(type->bases, [&](const Object* base) { return is_keyword_only(base, field, depth + 1); });
 }
 
 // @NAME.setter of a property: that property, with the function that sets it; none of another decorator.

@@ -73,9 +73,25 @@ ShellWord Follower::word(const ShellText& t, const Val& v, std::size_t at) const
   return out;
 }
 
+// A member of an Enum of texts is the text that it stands for.
+std::optional<Val> Follower::text_of_member(const Val& v) {
+  if (!v.is(Kind::kInstance) || v.object->of == nullptr) return std::nullopt;
+  const auto held = v.object->now.names.find("value");
+  const auto is_text = [](const Object* base) { return base->name == "str" || base->name.ends_with("StrEnum"); };
+  const auto is_enum = [](const Object* base) { return base->name.ends_with("Enum"); };
+  const auto& bases = v.object->of->bases;
+  const bool member =
+      held != v.object->now.names.end() && std::ranges::any_of(bases, is_enum) && std::ranges::any_of(bases, is_text);
+  if (!member || !held->second.is(Kind::kText)) return std::nullopt;
+  Val out = held->second;
+  out.begin = v.begin;
+  out.end = v.end;
+  return out;
+}
+
 void Follower::add_word(const Val& value, std::vector<ShellWord>& out, RunContext& context, bool texts_alone) {
   spend_bytes(sizeof(ShellWord));
-  const Val v = value.is(Kind::kNative) ? str(value, value.begin) : value;
+  const Val v = value.is(Kind::kNative) ? str(value, value.begin) : text_of_member(value).value_or(value);
   const std::size_t at = v.begin;
   const bool path = v.is(Kind::kInstance) && v.object->name == "pathlib.Path";
   const std::string before = out.empty() ? std::string() : out.back().text;
@@ -88,8 +104,10 @@ void Follower::add_word(const Val& value, std::vector<ShellWord>& out, RunContex
     out.push_back(word(text_or_hole(v, at), v, at));
   } else {
     const std::string what = v.begin < v.end ? shown(v.begin, v.end) : repr(v).value_or("a word");
-    context.unknown.push_back({fmt::format("{} is no text, and Python refuses to start that", what), at, {}});
-    out.push_back(word(text_or_hole(v, at), v, at));
+    const bool other = v.is(Kind::kInstance) && (v.object->of == nullptr || !is_closed(v.object->of));
+    if (!other)
+      context.unknown.push_back({fmt::format("{} is no text, and Python refuses to start that", what), at, {}});
+    out.push_back(word(other ? hole(v, at) : text_or_hole(v, at), v, at));
   }
 }
 
@@ -417,8 +435,18 @@ std::optional<Val> Follower::start_by_words(const std::string& name, Arguments& 
   if (words.object != nullptr) used_.insert(words.object);
   if (it->before > 0 && words.sequence()) words = run_by(a.values[it->before - 1], words.object->now.items);
   start_words(words, inner);
+  if (it->ends) may_go_on_behind(words, a.at);
   if (it->ends) refuse("SystemExit", a.at);
   return unclear(a.at, a.end);
+}
+
+// os.exec… of a program that may not be there raises, which a try around it may meet.
+void Follower::may_go_on_behind(const Val& words, std::size_t at) {
+  const bool known = words.sequence() && !words.object->now.items.empty();
+  if (tries_ == 0 || !known || names_server(words)) return;
+  const Val& program = words.object->now.items.front();
+  if (program.known_text() && is_everywhere(program.text->text)) return;
+  pending_.push_back({Way::kRaise, instance("FileNotFoundError"), take(), at});
 }
 
 // A call of something that is not known, by a name that starts things: a command as a text, or its words one by one.

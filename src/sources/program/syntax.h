@@ -133,6 +133,7 @@ struct Stmt {
   std::vector<Handler> handlers = {};
   bool annotated = false;  // NAME: TYPE, value may be null
   bool generates = false;  // a function with yield
+  bool waits = false;      // async def, async with, async for
 };
 
 struct Program {

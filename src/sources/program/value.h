@@ -1,6 +1,7 @@
 // Values of a Python program that is followed: what is known of them, and what is not, with its reason.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -108,6 +109,9 @@ inline bool is_view(const Val& v) { return v.is(Val::Kind::kList) && v.object->n
 // What a function of contextlib.contextmanager gives, before `with` enters it.
 inline constexpr std::string_view kContext = "a context of the program";
 inline bool is_context(const Val& v) { return v.is(Val::Kind::kInstance) && v.object->name == kContext; }
+// What a call of an `async def` gives: its body runs when something awaits it.
+inline constexpr std::string_view kCoroutine = "a coroutine of the program";
+inline bool is_coroutine(const Val& v) { return v.is(Val::Kind::kInstance) && v.object->name == kCoroutine; }
 // What is of a plain type of Python's own.
 inline bool is_plain(const Val& v) {
   using Kind = Val::Kind;
@@ -120,6 +124,10 @@ inline bool has_no_items(const Val& v) {
 }
 // What range() gives: a list that is not written as one.
 inline constexpr std::string_view kRange = "a range";
+// Of letters of one byte alone.
+inline bool is_ascii(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
 // Of a dotted name.
 inline std::string_view last_name(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 
