@@ -535,7 +535,8 @@ std::optional<Val> Follower::type_question(const std::string& name, Arguments& a
       const Val* member = v.object->of == nullptr ? nullptr : class_member(v.object->of, attribute_name, open);
       const bool own = it != v.object->now.names.end() && !it->second.is(Kind::kGone);
       if (name == "hasattr") {
-        const bool lost = own && it->second.is(Kind::kUnknown) && !v.object->now.open.empty();
+        const bool lost =
+            own && it->second.is(Kind::kUnknown) && (is_namespace(*v.object) || !v.object->now.open.empty());
         if (lost && member == nullptr) return unclear(a.at, a.end);
         if (own || member != nullptr) return boolean(true);
         const bool closed = !open && (v.object->of != nullptr || is_namespace(*v.object)) && v.object->now.open.empty();

@@ -480,6 +480,48 @@ void Follower::dataclass_fields(Object* type, std::vector<std::pair<std::string,
   }
 }
 
+// Whether a model of pydantic leaves what a field is given as it is: a value of the type that is written there.
+bool Follower::is_as_given(const Object* type, const std::string& field, const Val& v, int depth) {
+  constexpr int kDeep = 10;
+  const auto is_model = [](const Object* one) {
+    return std::ranges::any_of(one->bases, [](const Object* base) { return base->name.ends_with("BaseModel"); });
+  };
+  const auto written = type->keys.find(kFieldType + (" " + field));
+  if (written == type->keys.end() || depth > kDeep) {
+    return std::ranges::all_of(type->bases, [&](const Object* base) { return is_as_given(base, field, v, depth + 1); });
+  }
+  if (type->way == "dataclass" || (!is_model(type) && type->bases.empty())) return true;
+  const bool validates = std::ranges::any_of(type->now.names, [](const auto& one) {
+    return one.second.is(Kind::kFunction) && one.second.object->altered.find("validator") != std::string::npos;
+  });
+  std::string_view name = written->second.text->text;
+  name.remove_prefix(std::min(name.find_first_not_of(": "), name.size()));
+  name = name.substr(0, name.find_first_of(" ="));
+  const std::string_view own = v.is(Kind::kBool)    ? "bool"
+                               : v.is(Kind::kInt)   ? "int"
+                               : v.is(Kind::kFloat) ? "float"
+                               : v.is(Kind::kText)  ? "str"
+                                                    : "";
+  return !validates && !own.empty() && (name == own || name == fmt::format("Optional[{}]", own));
+}
+
+// Of a class with a __new__ of its own: which object that gives, and what of the class it changes, is not followed.
+Val Follower::made_by_itself(const Val& self, const Val& maker, Arguments& a) {
+  Object* type = self.object->of;
+  bool open = false;
+  const Val* init = class_member(type, "__init__", open);
+  may_be_called(maker, type->name, a.at);
+  if (init != nullptr && init->is(Kind::kFunction)) {
+    Arguments inner = a;
+    inner.values.insert(inner.values.begin(), self);
+    (void)call(*init, inner);
+  }
+  const std::string why = fmt::format("__new__ of {} is not followed", type->name);
+  lose(type, why, a.at);
+  lose(self.object, why, a.at);
+  return self;
+}
+
 Val Follower::instantiate(Object* type, Arguments& a) {
   Val self = {.kind = Kind::kInstance, .object = make()};
   self.object->of = type;
@@ -487,12 +529,10 @@ Val Follower::instantiate(Object* type, Arguments& a) {
   if (const auto own = ray_variables_.find(type); own != ray_variables_.end())
     ray_variables_[self.object] = own->second;
   bool open = false;
-  for (const Object* base : type->bases) {
-    if (!base->name.ends_with("Enum") || a.values.size() != 1) continue;
+  if (is_enum(type) && a.values.size() == 1) {
     for (const auto& [name, member] : type->now.names) {
       if (equal(member, a.values[0]) != std::optional(true)) continue;
-      self.object->now.names = {{"value", member}, {"name", text(name, a.at)}};
-      return self;
+      return member_of(type, member, name, a.at);
     }
     const auto differs = [&](const auto& member) { return equal(member.second, a.values[0]) == std::optional(false); };
     const bool all = type->statement != nullptr && type->now.open.empty() && !type->now.names.contains("_missing_") &&
@@ -501,6 +541,8 @@ Val Follower::instantiate(Object* type, Arguments& a) {
     return unknown("a value of this Enum is not known here", a.at);
   }
   if (is_abstract(type)) refuse("TypeError", a.at);
+  const Val* maker = class_member(type, "__new__", open);
+  if (maker != nullptr && maker->is(Kind::kFunction)) return made_by_itself(self, *maker, a);
   const Val* init = class_member(type, "__init__", open);
   const bool fields =
       type->way == "dataclass" || std::any_of(type->bases.begin(), type->bases.end(), [](const Object* b) {
@@ -556,6 +598,8 @@ Val Follower::instantiate(Object* type, Arguments& a) {
     else if (!a.more.empty() || (next < a.values.size() && is_many(a.values[next])))
       v = unknown(name + " is given where the program runs", a.at);
     if (v.is(Kind::kGone)) refuse("TypeError", a.at);
+    if (a.key(name) != nullptr && !is_as_given(type, name, v))
+      v = unknown(fmt::format("what {} makes of {} is not followed", type->name, name), a.at);
     self.object->now.names[name] = v;
   }
   const auto is_field = [&](const auto& key) {
@@ -568,7 +612,12 @@ Val Follower::instantiate(Object* type, Arguments& a) {
     Arguments inner;
     inner.at = a.at;
     inner.values = {self};
+    const std::string why = fmt::format("what InitVar hands on in {} is not followed", type->name);
+    const bool hands_on =
+        std::ranges::any_of(behind(type), [](const Object* base) { return base->keys.contains(kHandsOn); });
+    if (hands_on || type->keys.contains(kHandsOn)) inner.more.push_back(unknown(why, a.at, true));
     (void)call(*after, inner);
+    if (!inner.more.empty()) lose(self.object, why, a.at);
   }
   return self;
 }
@@ -877,9 +926,7 @@ std::optional<std::vector<Val>> Follower::items_of(const Val& v, std::size_t at)
 
 // The members of an Enum, in the order in which they are written.
 std::optional<std::vector<Val>> Follower::members_of(Object* type, std::size_t at) {
-  const auto is_enum = [](const Object* base) { return base->statement == nullptr && base->name.ends_with("Enum"); };
-  if (type->statement == nullptr || !type->now.open.empty() || std::ranges::none_of(type->bases, is_enum))
-    return std::nullopt;
+  if (type->statement == nullptr || !type->now.open.empty() || !is_enum(type)) return std::nullopt;
   std::vector<Val> out;
   for (const Stmt* one : type->statement->body) {
     if (one->kind != Stmt::Kind::kAssign) continue;

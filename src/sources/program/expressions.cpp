@@ -500,6 +500,11 @@ std::vector<Val> Follower::distinct(std::vector<Val> items) {
     spend(among.size() + 1);
     const auto equals = [&](const Val& v) { return equal(v, item) == std::optional(true); };
     if (std::any_of(among.begin(), among.end(), equals)) continue;
+    const auto may_equal = [&](const Val& v) { return v.is(Val::Kind::kInstance) && !equal(v, item); };
+    if (item.is(Val::Kind::kInstance) && std::ranges::any_of(among, may_equal)) {
+      out.push_back(unknown("what a set holds is not known here", item.begin, true));
+      continue;
+    }
     if (item.whole() && !numbers.insert(item.integer).second) continue;
     if (item.known_text() && !texts.insert(item.text->text).second) continue;
     if (!plain) others.push_back(item);
@@ -737,6 +742,7 @@ Val Follower::instance_attribute(const Val& base, const std::string& name, const
     if (named && !object->now.open.empty()) return lost_attribute(object->now.open, name, e);
     const bool others = object->keys.contains(kServersWords) || source_.given.contains(name);
     if (named && !others && !name.starts_with('_')) refuse("AttributeError", e.begin);
+    if (auto given = field_of_server_args(base, name)) return *given;
     if (object->name == "pathlib.Path") {
       Arguments none_given;
       none_given.at = e.begin;
@@ -806,6 +812,25 @@ std::optional<Val> Follower::handed_to_ray(const Val& base, std::string_view nam
   return name == "options" ? std::optional(method("ray.options", base)) : std::nullopt;
 }
 
+// A member of an Enum: its name is the first that the class gives its value.
+Val Follower::member_of(Object* type, const Val& held, const std::string& name, std::size_t at) {
+  Val out = {.kind = Val::Kind::kInstance, .object = make()};
+  out.object->of = type;
+  out.object->now.names = {{"value", held}, {"name", text(name, at)}};
+  if (type->statement == nullptr) return out;
+  for (const Stmt* one : type->statement->body) {
+    const bool plain = one->kind == Stmt::Kind::kAssign && one->targets[0]->kind == Expr::Kind::kName;
+    const auto other = plain ? type->now.names.find(one->targets[0]->name) : type->now.names.end();
+    if (other == type->now.names.end()) continue;
+    if (other->first == name) break;
+    const auto same_value = equal(other->second, held);
+    if (same_value == std::optional(false)) continue;
+    out.object->now.names["name"] = same_value ? text(other->first, at) : unclear(at, at);
+    break;
+  }
+  return out;
+}
+
 Val Follower::attribute(const Val& base, const std::string& name, const Expr& e) {
   if (lacks_attribute(base, name)) refuse("AttributeError", e.begin);
   switch (base.kind) {
@@ -825,14 +850,8 @@ Val Follower::attribute(const Val& base, const std::string& name, const Expr& e)
       if (member == nullptr) return name == "__dict__" ? names_of(base) : unclear(e);
       if (open && !member->is(Val::Kind::kFunction))
         return lost_attribute(fmt::format("{} may be set by what is not known here", name), name, e);
-      const bool enumerated = std::any_of(base.object->bases.begin(), base.object->bases.end(),
-                                          [](const Object* one) { return one->name.ends_with("Enum"); });
-      if (enumerated && !member->is(Val::Kind::kFunction)) {
-        Val out = {.kind = Val::Kind::kInstance, .object = make()};
-        out.object->of = base.object;
-        out.object->now.names = {{"value", *member}, {"name", text(name, e.begin)}};
-        return out;
-      }
+      if (is_enum(base.object) && !member->is(Val::Kind::kFunction))
+        return member_of(base.object, *member, name, e.begin);
       if (member->is(Val::Kind::kFunction) && member->object->way == "classmethod")
         return bound_member(*member, base, base.object, e);
       return *member;
@@ -1001,6 +1020,7 @@ Val Follower::slice(const Val& base, const Expr& e) {
   for (std::int64_t i = from; step > 0 ? i < to : i > to; i += step) out.push_back(items[static_cast<std::size_t>(i)]);
   const bool named = names_server(base);
   Val result = list_of(std::move(out), base.kind);
+  if (base.object->name == kRange) result.object->name = kRange;
   if (named) used_.insert(base.object);
   return result;
 }

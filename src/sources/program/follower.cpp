@@ -270,13 +270,39 @@ void Follower::unfinished() {
       if ((function->called && !handed) || !starting.contains(function->name) || (outermost && called_here)) continue;
       if (!followed.insert(function).second) continue;
       const std::string& name = function->name;
-      follow_alone(function, function->of,
-                   handed        ? where({{"what "}, named(name), {" is handed to calls it"}})
-                   : called_here ? where({named(name), {" is called"}})
-                                 : uncalled(name));
+      const Condition when = handed        ? where({{"what "}, named(name), {" is handed to calls it"}})
+                             : called_here ? where({named(name), {" is called"}})
+                                           : uncalled(name);
+      const std::vector<Object*> testing = testing_classes(*function);
+      if (testing.empty() || is_tested(*function->of)) follow_alone(function, function->of, when);
+      for (Object* owner : testing) follow_alone(function, owner, when);
       read();
     }
   }
+}
+
+static bool is_of_test(const Object& function) {
+  return function.name.starts_with("setUp") || function.name.starts_with("test");
+}
+
+// Classes of tests that have a function of another by being made of it, and run it as theirs.
+std::vector<Object*> Follower::testing_classes(const Object& function) const {
+  std::vector<Object*> out;
+  if (function.of == nullptr || !is_of_test(function)) return out;
+  for (Object* type : classes_) {
+    bool unclear = false;
+    const Val* member = type == function.of ? nullptr : class_member(type, function.name, unclear);
+    const bool own =
+        member != nullptr && member->is(Val::Kind::kFunction) && member->object->statement == function.statement;
+    if (own) out.push_back(type);
+  }
+  return out;
+}
+
+// Whether tests of a class are run as its own: a plain one that others are made of only lends them its functions.
+bool Follower::is_tested(const Object& type) const {
+  return type.name.starts_with("Test") ||
+         std::ranges::any_of(behind(&type), [](const Object* base) { return base->statement == nullptr; });
 }
 
 // An object of a class that nothing here makes.
@@ -325,7 +351,7 @@ static void leave_open(Object* type, std::size_t at, std::vector<std::pair<Objec
 }
 
 void Follower::follow_alone(Object* function, Object* owner, const Condition& when) {
-  const bool test = owner != nullptr && (function->name.starts_with("setUp") || function->name.starts_with("test"));
+  const bool test = owner != nullptr && is_of_test(*function);
   const std::size_t outer = conditions_.size();
   if (!test) conditions_.push_back(when);
   Arguments a;

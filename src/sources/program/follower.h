@@ -144,6 +144,7 @@ class Follower {
   void bind_decorated(const Stmt& one, const Val& made);
   void define_function(const Stmt& one);
   void define_class(const Stmt& one);
+  void tell_bases(const Stmt& one, const Val& made);
   Val decorated(const Stmt& one, Val value);
   const std::set<std::string>& local_names(const Stmt& function);
   void refuse_unbound(const Object* scope, const Expr& name);
@@ -151,6 +152,8 @@ class Follower {
   void import_from(const Stmt& one);
   Val imported(const std::string& name, std::size_t at);
   void unfinished();
+  [[nodiscard]] bool is_tested(const Object& type) const;
+  [[nodiscard]] std::vector<Object*> testing_classes(const Object& function) const;
   void follow_alone(Object* function, Object* owner, const Condition& when);
   Val made_alone(Object* owner);
 
@@ -169,6 +172,7 @@ class Follower {
   void add_item(const Expr& e, std::vector<Val>& out);
   Val dictionary(const Expr& e);
   Val attribute(const Val& base, const std::string& name, const Expr& e);
+  Val member_of(Object* type, const Val& held, const std::string& name, std::size_t at);
   std::optional<Val> handed_to_ray(const Val& base, std::string_view name);
   Val instance_attribute(const Val& base, const std::string& name, const Expr& e);
   Val lost_attribute(const std::string& why, const std::string& name, const Expr& e);
@@ -280,6 +284,8 @@ class Follower {
   [[nodiscard]] bool is_as_seen(const Seen& seen) const;
   void wait_for_others(Object* function, Object* locals, Object* iterator);
   Val instantiate(Object* type, Arguments& arguments);
+  Val made_by_itself(const Val& self, const Val& maker, Arguments& a);
+  static bool is_as_given(const Object* type, const std::string& field, const Val& v, int depth = 0);
   void dataclass_fields(Object* type, std::vector<std::pair<std::string, Val>>& out, int depth = 0);
   Val with_others(const Val& command, const Arguments& a, const std::string& to);
   bool started_in_container(Arguments& a, const std::string& to);
@@ -389,6 +395,7 @@ class Follower {
   void run_tasks();
   std::optional<Val> dataclass_call(const std::string& name, Arguments& a);
   Val as_dictionary(const Val& object, std::size_t at, int depth = 0);
+  [[nodiscard]] bool is_handed_on(const Object* type, const std::string& field) const;
   Val field_of_dictionary(const Val& v, std::size_t at, int depth);
   std::optional<Val> container_call(const std::string& name, Arguments& a);
   std::optional<Val> dedented(const std::string& name, Arguments& a);
@@ -422,6 +429,8 @@ class Follower {
   static constexpr const char* kFrozen = "= frozen";      // a dataclass, and so on
   static constexpr const char* kSlots = "= slots";
   static constexpr const char* kKeywordOnly = "= kw_only";  // a class; with a name behind it, a field
+  static constexpr const char* kFieldType = "= type";       // with the name of a field behind it
+  static constexpr const char* kHandsOn = "= InitVar";      // __post_init__ is handed some
   static constexpr const char* kInLine = "= in line";       // its bases are all the classes among which is sought
   static constexpr const char* kBehindKeywordOnly = "= behind KW_ONLY";
   static constexpr const char* kOwnArguments = "the arguments that the program is given are not known here";
@@ -536,6 +545,7 @@ class Follower {
     std::optional<RunContext> where;     // none: no launch by itself
     std::optional<Content> handed = {};  // as it was before something unknown got it
     bool started = false;
+    bool asked = false;  // for one of its fields, or for a copy of all
   };
   std::optional<Val> start_server(const std::string& name, Arguments& a);
   void engine(Arguments& a);
@@ -549,6 +559,8 @@ class Follower {
   Val prepared(const Val& words, const Arguments& a);
   Val prepared_of_options(const Val& options, const Arguments& a);
   MadeArgs* made_args(const Val& v);
+  std::optional<Val> field_of_server_args(const Val& v, std::string_view name);
+  const Val* spread_server_args(const Arguments& a);
   std::optional<Val> copied_args(const Val& v, const Arguments& changes);
   std::optional<Val> server_args_call(const std::string& name, const Object& callee, Arguments& a);
   void tell_late(const std::string& name, const Val& v, const Arguments& a, RunContext& where) const;

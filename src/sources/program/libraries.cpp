@@ -568,12 +568,22 @@ Val Follower::replaced(const Val& object, Arguments& a) {
   return instantiate(type, all);
 }
 
+// InitVar: no field, but an argument of __post_init__.
+bool Follower::is_handed_on(const Object* type, const std::string& field) const {
+  const auto says = [&](const Object* one) {
+    const auto written = one->keys.find(kFieldType + (" " + field));
+    return written != one->keys.end() && written->second.text->text.find("InitVar") != std::string::npos;
+  };
+  return says(type) || std::ranges::any_of(behind(type), says);
+}
+
 // dataclasses.fields(object): of each its name.
 Val Follower::fields_of(const Val& object, std::size_t at) {
   std::vector<std::pair<std::string, Val>> fields;
   dataclass_fields(object.object->of, fields);
   std::vector<Val> out;
   for (const auto& [name, fallback] : fields) {
+    if (is_handed_on(object.object->of, name)) continue;
     Val one = instance("types.SimpleNamespace");
     one.object->now.names["name"] = text(name, at);
     one.object->now.open = "what a field is but its name is not followed";
@@ -908,7 +918,7 @@ Val Follower::as_dictionary(const Val& object, std::size_t at, int depth) {
   dataclass_fields(object.object->of, fields);
   for (const auto& [field, fallback] : fields) {
     const auto it = object.object->now.names.find(field);
-    if (it == object.object->now.names.end()) continue;
+    if (it == object.object->now.names.end() || is_handed_on(object.object->of, field)) continue;
     set_entry(out.object, text(field, at), field_of_dictionary(it->second, at, depth), at);
   }
   return out;

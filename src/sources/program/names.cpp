@@ -48,7 +48,9 @@ void Follower::add_field(const Stmt& one, std::string_view type) {
     locals_->keys[kBehindKeywordOnly] = boolean(true);
     return;
   }
+  if (type.find("InitVar") != std::string_view::npos) locals_->keys[kHandsOn] = boolean(true);
   if (locals_->keys.contains(kBehindKeywordOnly)) locals_->keys[kKeywordOnly + (" " + name)] = boolean(true);
+  locals_->keys[kFieldType + (" " + name)] = text(std::string(type), one.begin);
   touch(locals_);
   locals_->now.items.push_back(text(name, one.begin));
 }
@@ -461,14 +463,30 @@ void Follower::define_class(const Stmt& one) {
     if (member.is(Val::Kind::kFunction) && member.object->scope == c.object) member.object->of = c.object;
   }
   if (quiet_ == 0) classes_.push_back(c.object);
-  bool open = false;
   for (const Object* base : c.object->bases) {
-    const bool changes = class_member(base, "__init_subclass__", open) != nullptr || !base->now.open.empty();
-    if (changes && c.object->now.open.empty())
+    if (!base->now.open.empty() && c.object->now.open.empty())
       c.object->now.open = fmt::format("{} may change {}", base->name, one.name);
   }
   if (const std::string why = c.object->now.open; !why.empty()) lose(c.object, why, one.begin);
+  tell_bases(one, c);
   bind_decorated(one, c);
+}
+
+// What a class is made of is told of it: __init_subclass__.
+void Follower::tell_bases(const Stmt& one, const Val& made) {
+  bool open = false;
+  for (const Object* base : made.object->bases) {
+    const Val* told = class_member(base, "__init_subclass__", open);
+    if (told == nullptr) continue;
+    Arguments a;
+    a.at = a.end = one.begin;
+    a.values = {made};
+    for (const Argument& given : one.arguments) {
+      if (!given.name.empty() && given.name != "metaclass") a.keys.emplace_back(given.name, value(*given.value));
+    }
+    (void)call(*told, a);
+    return;
+  }
 }
 
 void Follower::import(const Stmt& one) {

@@ -109,12 +109,8 @@ std::optional<bool> Follower::equal(const Val& a, const Val& b, int depth) const
     return true;
   }
   if (a.object == b.object) return true;
-  if (a.is(Kind::kInstance) && a.object->of != nullptr && a.object->of == b.object->of) {
-    const auto x = a.object->now.names.find("value");
-    const auto y = b.object->now.names.find("value");
-    if (x != a.object->now.names.end() && y != b.object->now.names.end()) return equal(x->second, y->second, depth + 1);
-  }
-  return std::nullopt;
+  const bool members = is_member(a) && is_member(b) && a.object->of == b.object->of;
+  return members ? equal(a.object->now.names["value"], b.object->now.names["value"], depth + 1) : std::nullopt;
 }
 
 std::optional<bool> Follower::less(const Val& a, const Val& b) const {
@@ -302,6 +298,10 @@ std::optional<bool> Follower::compare(const std::string& op, const Val& first, c
   if (single) {
     const bool same_one = a.kind == b.kind && a.integer == b.integer;
     return is ? same_one : !same_one;
+  }
+  if (is_member(a) && is_member(b)) {
+    const auto one = a.object->of == b.object->of ? equal(a, b) : std::optional(false);
+    return one ? std::optional(*one == is) : std::nullopt;
   }
   if (a.object != nullptr && b.object != nullptr) return (a.object == b.object) == is;
   return std::nullopt;

@@ -144,7 +144,10 @@ Val Follower::parsed_options(Object* parser) {
     out.object->now.open = "which subcommand is given is not known here";
   out.object->now.pairs = parser->now.pairs;
   spend(4 * parser->now.pairs.size());
-  for (const auto& [key, v] : parser->now.pairs) {
+  std::erase_if(out.object->now.pairs, [](const auto& one) {  // which are set where they are given alone
+    return one.second.is(Kind::kNative) && one.second.object->name == "argparse.SUPPRESS";
+  });
+  for (const auto& [key, v] : out.object->now.pairs) {
     if (key.known_text()) out.object->now.names[key.text->text] = v;
   }
   return out;

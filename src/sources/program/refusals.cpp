@@ -24,12 +24,6 @@ bool is_field_of(const Object* type, const std::string& name) {
                              [&](const Val& field) { return field.known_text() && field.text->text == name; });
 }
 
-bool is_enum(const Object* type) {
-  return type->statement != nullptr && std::ranges::any_of(type->bases, [](const Object* base) {
-           return base->statement == nullptr && base->name.ends_with("Enum");
-         });
-}
-
 // dataclasses.field(…): its option, where it is one of those that are known.
 const Val* field_option(const Val& field, const char* name) {
   if (!field.is(Kind::kInstance) || field.object->name != "dataclasses.field") return nullptr;

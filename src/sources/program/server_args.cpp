@@ -147,6 +147,35 @@ Val Follower::prepared_of_options(const Val& options, const Arguments& a) {
   return out;
 }
 
+// What was given to ServerArgs(…), of fields that SGLang leaves as they are. Who asks for one makes something else of
+// it.
+std::optional<Val> Follower::field_of_server_args(const Val& v, std::string_view name) {
+  constexpr auto kLeft = std::to_array<std::string_view>({"model_path", "tp_size", "pp_size", "port", "host"});
+  MadeArgs* made = made_args(v);
+  if (made == nullptr) return std::nullopt;
+  made->asked = true;
+  if (std::ranges::find(kLeft, name) == kLeft.end() || !v.object->now.open.empty()) return std::nullopt;
+  for (const auto& [key, given] : v.object->now.pairs) {
+    if (key.known_text() && key.text->text == name) return given;
+  }
+  return std::nullopt;
+}
+
+// Engine(**dataclasses.asdict(ARGS)), **vars(ARGS): these ServerArgs themselves.
+const Val* Follower::spread_server_args(const Arguments& a) {
+  if (a.more.size() != 1 || !a.values.empty() || !a.keys.empty() || a.call == nullptr) return nullptr;
+  const Expr& spread = *a.call->arguments.back().value;
+  const bool call = spread.kind == Expr::Kind::kCall && spread.arguments.size() == 1 &&
+                    spread.arguments[0].value->kind == Expr::Kind::kName;
+  const std::string made = call ? shown(spread.kids[0]->begin, spread.kids[0]->end) : std::string();
+  if (last_name(made) != "asdict" && made != "vars") return nullptr;
+  for (const Object* scope = locals_; scope != nullptr; scope = scope->scope) {
+    const auto found = scope->now.names.find(spread.arguments[0].value->name);
+    if (found != scope->now.names.end()) return made_args(found->second) == nullptr ? nullptr : &found->second;
+  }
+  return nullptr;
+}
+
 Follower::MadeArgs* Follower::made_args(const Val& v) {
   spend(made_.size() / 8 + 1);
   const auto it = std::ranges::find_if(made_, [&](const MadeArgs& one) { return one.object == v.object; });
@@ -243,7 +272,11 @@ void Follower::hand_args(const Val& v) {
 void Follower::left_server_args() {
   for (const MadeArgs& made : made_) {
     if (!made.where || made.started || started_at_.contains(made.call.at)) continue;
-    start_made(made, made.handed ? *made.handed : made.object->now, *made.where);
+    RunContext where = *made.where;
+    if (made.asked && !made.handed)
+      where.when +=
+          (where.when.empty() ? "" : "; ") + std::string("where something starts a server with these ServerArgs");
+    start_made(made, made.handed ? *made.handed : made.object->now, std::move(where));
   }
 }
 
@@ -285,8 +318,16 @@ std::optional<Val> Follower::start_server(const std::string& name, Arguments& a)
     return empty ? instance(kServerArgs) : server_args(a);
   }
   if (last == "Engine" || runtime) {
-    const bool made_elsewhere = a.key("server_args") != nullptr;
-    if (made_elsewhere) start_prepared(a);
+    const Val* spread = spread_server_args(a);
+    const bool made_elsewhere = a.key("server_args") != nullptr || spread != nullptr;
+    if (spread != nullptr) {
+      Arguments alone = a;
+      alone.more.clear();
+      alone.values = {*spread};
+      start_prepared(alone);
+    } else if (made_elsewhere) {
+      start_prepared(a);
+    }
     if (!made_elsewhere && (!a.keys.empty() || !a.more.empty() || !a.values.empty())) engine(a);
     ++doubts_;
     return instance("sglang." + std::string(last));

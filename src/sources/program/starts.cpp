@@ -76,13 +76,10 @@ ShellWord Follower::word(const ShellText& t, const Val& v, std::size_t at) const
 // A member of an Enum of texts is the text that it stands for.
 std::optional<Val> Follower::text_of_member(const Val& v) {
   if (!v.is(Kind::kInstance) || v.object->of == nullptr) return std::nullopt;
-  const auto held = v.object->now.names.find("value");
   const auto is_text = [](const Object* base) { return base->name == "str" || base->name.ends_with("StrEnum"); };
-  const auto is_enum = [](const Object* base) { return base->name.ends_with("Enum"); };
-  const auto& bases = v.object->of->bases;
-  const bool member =
-      held != v.object->now.names.end() && std::ranges::any_of(bases, is_enum) && std::ranges::any_of(bases, is_text);
-  if (!member || !held->second.is(Kind::kText)) return std::nullopt;
+  if (!is_member(v) || std::ranges::none_of(v.object->of->bases, is_text)) return std::nullopt;
+  const auto held = v.object->now.names.find("value");
+  if (!held->second.is(Kind::kText)) return std::nullopt;
   Val out = held->second;
   out.begin = v.begin;
   out.end = v.end;

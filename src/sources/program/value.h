@@ -112,6 +112,19 @@ inline bool is_context(const Val& v) { return v.is(Val::Kind::kInstance) && v.ob
 // What a call of an `async def` gives: its body runs when something awaits it.
 inline constexpr std::string_view kCoroutine = "a coroutine of the program";
 inline bool is_coroutine(const Val& v) { return v.is(Val::Kind::kInstance) && v.object->name == kCoroutine; }
+// A class whose members are what its body assigns.
+inline bool is_enum(const Object* type, int depth = 0) {
+  constexpr int kDeep = 10;
+  return std::ranges::any_of(type->bases, [&](const Object* base) {
+    if (base->statement == nullptr) return std::string_view(base->name).ends_with("Enum");
+    return depth < kDeep && is_enum(base, depth + 1);
+  });
+}
+// A member of one: there is one alone of each value.
+inline bool is_member(const Val& v) {
+  return v.is(Val::Kind::kInstance) && v.object->of != nullptr && is_enum(v.object->of) &&
+         v.object->now.names.contains("value") && v.object->now.names.contains("name");
+}
 // What is of a plain type of Python's own.
 inline bool is_plain(const Val& v) {
   using Kind = Val::Kind;
