@@ -66,6 +66,17 @@ bool is_printed_as_written(const YamlNode& value) {
 
 }  // namespace
 
+void ManifestReader::add_when(Around& around, std::string_view condition) {
+  around.when += fmt::format("{}{}", around.when.empty() ? "" : "; ", condition);
+}
+
+// tags: [never, …] of a task.
+bool ManifestReader::runs_by_tag_alone(const YamlNode& node) {
+  const YamlNode* tags = value_of(node, "tags");
+  const auto is_never = [](const YamlNode* tag) { return is_scalar(tag) && tag->text == "never"; };
+  return tags != nullptr && (is_never(tags) || std::ranges::any_of(tags->items, is_never));
+}
+
 // Names that something else in the file sets; "*" for any.
 void ManifestReader::find_open_names(const YamlNode& node, int depth) {
   if (depth > limits::kManifestDepth || ++seen_ > limits::kManifestNodes) {

@@ -164,8 +164,10 @@ class Reader {
       out.text.begin = from;
       out.text.end = from + out.text.text.size();
       const auto dot = out.text.text.find('.');
-      const bool reference =
-          dot != std::string::npos && out.text.text.find_first_not_of("0123456789.-") != std::string::npos;
+      const bool number =
+          !out.text.text.empty() && out.text.text.find_first_not_of("0123456789.-+eE") == std::string::npos;
+      if (number && !is_written_out(out.text.text)) return computed_by_nomad(from, out);
+      const bool reference = dot != std::string::npos && !number;
       if (reference) reference_at(out.text, from);
     } else if (!ends) {
       computed(from, out);
@@ -177,6 +179,17 @@ class Reader {
   static void reference_at(ShellWord& word, std::size_t at) {
     word.text = "${" + word.text + "}";
     word.origin.assign(word.text.size(), at);
+  }
+
+  // Whether a number is handed on as it is written: 1.50 is 1.5, and 1e3 is 1000.
+  static bool is_written_out(std::string_view number) {
+    if (number.starts_with('-')) number.remove_prefix(1);
+    const auto dot = number.find('.');
+    const std::string_view front = number.substr(0, dot);
+    const bool plain = number.find_first_not_of("0123456789.") == std::string_view::npos &&
+                       number.find('.', std::min(dot, number.size() - 1) + 1) == std::string_view::npos;
+    const bool whole = !front.empty() && (front == "0" || front[0] != '0');
+    return plain && whole && (dot == std::string_view::npos || (dot + 1 < number.size() && number.back() != '0'));
   }
 
   // A call, an operator: up to the end of it.
@@ -193,11 +206,17 @@ class Reader {
       open += c == '(' || c == '[' || c == '{' ? 1 : c == ')' || c == ']' || c == '}' ? -1 : 0;
       ++at_;
     }
+    (void)computed_by_nomad(from, out);
+  }
+
+  Value computed_by_nomad(std::size_t from, Value& out) {
+    constexpr std::size_t kShown = 60;
     out = {};
     out.text = {unknown_text(fmt::format("{} is computed by Nomad: put the value in its place",
-                                         text_.substr(from, std::min<std::size_t>(at_ - from, 60))),
+                                         text_.substr(from, std::min(at_ - from, kShown))),
                              from),
                 from, at_};
+    return out;
   }
 
   ShellWord text() {
@@ -206,9 +225,9 @@ class Reader {
     for (++at_; at_ < text_.size() && (peek() != '"' || open > 0); ++at_) {
       if (peek() == '\n') break;
       if (peek() == '\\' && open == 0) {
-        ++at_;
-        const char c = peek() == 'n' ? '\n' : peek() == 't' ? '\t' : peek() == 'r' ? '\r' : peek();
-        append(out, {std::string(1, c), {at_}, {}});
+        const std::size_t from = ++at_;
+        const std::string character = escaped();
+        append(out, {character, std::vector<std::size_t>(character.size(), from), {}});
         continue;
       }
       if (peek() == '$' && peek(1) == '{' && !(at_ > 0 && text_[at_ - 1] == '$')) ++open;
@@ -217,6 +236,50 @@ class Reader {
     }
     if (peek() != '"') failed_ = true;
     out.end = ++at_;
+    return with_directives(std::move(out));
+  }
+
+  // What stands behind a backslash: \n, \", \u00e9. Nomad refuses any other.
+  std::string escaped() {
+    constexpr std::string_view kLetters = "ntr\"\\";
+    constexpr std::string_view kMeant = "\n\t\r\"\\";
+    const std::size_t digits = peek() == 'u' ? 4 : peek() == 'U' ? 8 : 0;
+    const std::string_view code = text_.substr(std::min(at_ + 1, text_.size()), digits);
+    const bool is_code = digits > 0 && code.size() == digits &&
+                         code.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
+    if (is_code) {
+      at_ += digits;
+      return utf8_of(static_cast<std::uint32_t>(std::stoul(std::string(code), nullptr, 16)));
+    }
+    const auto letter = kLetters.find(peek());
+    if (at_ >= text_.size() || letter == std::string_view::npos) failed_ = true;
+    return failed_ ? std::string() : std::string(1, kMeant[letter]);
+  }
+
+  static std::string utf8_of(std::uint32_t code) {
+    const auto byte = [](std::uint32_t bits) { return static_cast<char>(bits); };
+    const auto behind = [&](int shift) { return byte(0x80U | ((code >> static_cast<unsigned>(shift)) & 0x3FU)); };
+    if (code < 0x80U) return {byte(code)};
+    if (code < 0x800U) return {byte(0xC0U | (code >> 6U)), behind(0)};
+    if (code < 0x10000U) return {byte(0xE0U | (code >> 12U)), behind(6), behind(0)};
+    return {byte(0xF0U | ((code >> 18U) & 7U)), behind(12), behind(6), behind(0)};
+  }
+
+  // %%{ is %{, and %{ … } decides something.
+  static ShellWord with_directives(ShellWord word) {
+    ShellWord out{{}, word.begin, word.end};
+    std::size_t from = 0;
+    for (auto at = word.text.find("%{"); at != std::string::npos; at = word.text.find("%{", at + 1)) {
+      const bool twice = at > from && word.text[at - 1] == '%';
+      if (!twice) {
+        const std::string shown = word.text.substr(at, std::min<std::size_t>(word.text.find('}', at) + 1 - at, 60));
+        return {unknown_text(fmt::format("{} is computed by Nomad: put the value in its place", shown), word.begin),
+                word.begin, word.end};
+      }
+      append(out, slice(word, from, at - 1));
+      from = at;
+    }
+    append(out, slice(word, from, word.text.size()));
     return out;
   }
 
@@ -238,7 +301,7 @@ class Reader {
       if (last > first && text_.substr(first, last - first) == end) {
         for (const auto& [a, b] : lines) append(out, piece(text_, flush ? std::min(a + indent, b) : a, b));
         out.end = at_;
-        return out;
+        return with_directives(std::move(out));
       }
       if (first < at_) indent = std::min(indent, first - from);
       lines.emplace_back(from, std::min(at_ + 1, text_.size()));
@@ -347,7 +410,7 @@ class Job {
   }
 
   // Scripts, and variables of whom only Nomad knows the values.
-  void templates(const Block& task, RunContext& context, std::map<std::string, ShellWord>& scripts) const {
+  void templates(const Block& task, RunContext& context, std::map<std::string, ShellWord>& scripts) {
     for (const Block& one : task.blocks) {
       const Value* data = one.type == "template" ? one.attribute("data") : nullptr;
       const Value* path = one.attribute("destination");
@@ -362,7 +425,7 @@ class Job {
               path->text.begin);
         }
       } else if (data != nullptr) {
-        scripts.insert_or_assign(std::string(base_name(path->text.text)), data->text);
+        scripts.insert_or_assign(std::string(base_name(path->text.text)), filled(data->text, {}));
       }
     }
   }
