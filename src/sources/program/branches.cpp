@@ -43,6 +43,9 @@ Follower::Flow Follower::branch(const Step& yes, const Step& no, std::size_t at)
 
 Follower::Flow Follower::if_statement(const Stmt& one) {
   const auto test = truth(value(*one.value));
+  const std::string_view asked = source_.text.substr(one.value->begin, one.value->end - one.value->begin);
+  const bool guard = locals_ == globals_ && asked.find("__main__") != std::string_view::npos;
+  if (guard && test == std::optional(true) && !as_imported_ && quiet_ == 0) as_imported_ = take();
   if (test) return run(*test ? one.body : one.other);
   return branch([&] { return run(one.body); }, [&] { return run(one.other); }, one.begin);
 }

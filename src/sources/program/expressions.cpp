@@ -1125,6 +1125,9 @@ Arguments Follower::arguments_of(const Expr& e) {
         many.end = one.value->end;
         out.values.push_back(many);
       }
+    } else if (v.is(Val::Kind::kDict) && v.object->of != nullptr &&
+               made_args({.kind = Val::Kind::kInstance, .object = v.object->of}) != nullptr) {
+      out.more.push_back(unclear(*one.value));  // SGLang sets the others itself
     } else if (v.is(Val::Kind::kDict) && v.object->now.open.empty() && !v.object->now.inherits) {
       spend(2 * v.object->now.pairs.size());
       for (const auto& [key, entry] : v.object->now.pairs) {

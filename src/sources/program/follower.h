@@ -420,6 +420,9 @@ class Follower {
   std::optional<Val> map_of_pool(bool spreads, bool own, Arguments& a);
   std::optional<Val> pool_call(const std::string& name, const Object& pool, Arguments& a);
   Val in_process(bool own, const std::function<Val()>& run);
+  Val in_spawned(const std::function<Val()>& run);
+  void take_start_method(const Arguments& a);
+  void copy_arguments(Arguments& a);
 
   // --- what Python refuses (refusals.cpp) ---
   // Of `keys` of functions and classes: no argument has such a name.
@@ -673,6 +676,8 @@ class Follower {
   const ProgramStart* start_;
   std::set<std::string> written_files_;  // names of files that the program may have written
   bool moved_ = false;                   // os.chdir
+  StatePtr as_imported_ = nullptr;       // as the program is where its main part begins; null: it has none
+  bool spawns_ = false;                  // processes begin as the program is then, but for their environment
   std::size_t doubts_ = 0;               // what may have failed so far
   struct MayRaise {
     std::string what;  // name of the exception

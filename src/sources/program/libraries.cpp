@@ -443,15 +443,57 @@ void Follower::run_worker(const Object& worker, const Arguments& a) {
   const Val* target = given("target");
   if (target == nullptr) return;
   Arguments inner = arguments_in(given("args"), given("kwargs"), a);
+  if (worker.way == kOwnProcess) copy_arguments(inner);
   (void)in_process(worker.way == kOwnProcess, [&] {
     run_apart(*target, inner);
     return none();
   });
 }
 
+// What another process is handed, it has copies of.
+void Follower::copy_arguments(Arguments& a) {
+  std::map<const Object*, Object*> made;
+  const auto copied_value = [&](Val& v) {
+    const bool holds = v.sequence() || v.is(Kind::kDict);
+    if (!holds) return;
+    auto copy = deep_copy(v, made);
+    if (copy) v = std::move(*copy);
+  };
+  for (Val& v : a.values) copied_value(v);
+  for (auto& [key, v] : a.keys) copied_value(v);
+}
+
+// multiprocessing.set_start_method("spawn"), get_context("spawn").
+void Follower::take_start_method(const Arguments& a) {
+  const Val* method = a.argument(0, "method");
+  if (method != nullptr && method->known_text()) spawns_ = spawns_ || method->text->text != "fork";
+}
+
+// A process that imports the program anew: what its main part changed is not there, but for the environment and copies
+// of what it is handed. Twice turned to, the state is the one that it was.
+Val Follower::in_spawned(const std::function<Val()>& run) {
+  const Content variables = environ_->now;
+  const auto turn = [&] { turn_to(as_imported_); };
+  turn();
+  touch(environ_);
+  environ_->now = variables;
+  Val out;
+  try {
+    out = run();
+  } catch (const Thrown&) {
+    turn();
+    throw;
+  }
+  std::map<const Object*, Object*> made;
+  auto copy = deep_copy(out, made);
+  turn();
+  return copy ? *copy : unclear(out.begin, std::max(out.begin, out.end));
+}
+
 // Runs what another process runs, where `own`: what it changes is that one's alone, and what it gives is a copy.
 Val Follower::in_process(bool own, const std::function<Val()>& run) {
   if (!own) return run();
+  if (spawns_ && as_imported_) return in_spawned(run);
   const StatePtr before = take();
   const auto put_back = [&] {
     turn_to(before);
@@ -540,7 +582,14 @@ std::optional<Val> Follower::workers(const std::string& name, const Object& call
       if (!threads) pool.object->way = kOwnProcess;
       return pool;
     }
-    if (name.ends_with("get_context")) return native("multiprocessing");
+    if (last_name(name) == "set_start_method") {
+      take_start_method(a);
+      return none();
+    }
+    if (name.ends_with("get_context")) {
+      take_start_method(a);
+      return native("multiprocessing");
+    }
     return std::nullopt;
   }
   if (name == "worker.start" || name == "worker.run") {
@@ -906,6 +955,10 @@ std::optional<Val> Follower::dataclass_call(const std::string& name, Arguments& 
   const bool own = !a.values.empty() && a.values[0].is(Kind::kInstance) && a.values[0].object->of != nullptr;
   if (name == "dataclasses.replace" && own && a.values.size() == 1) return replaced(a.values[0], a);
   if (name == "dataclasses.fields" && own) return fields_of(a.values[0], a.at);
+  if (name == "dataclasses.asdict" && a.values.size() == 1 && made_args(a.values[0]) != nullptr) {
+    (void)field_of_server_args(a.values[0], {});
+    return unclear(a.at, a.end);
+  }
   if (name != "dataclasses.asdict" || !own || a.values.size() != 1) return std::nullopt;
   return as_dictionary(a.values[0], a.at);
 }

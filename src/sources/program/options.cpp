@@ -135,6 +135,12 @@ void Follower::set_default(Object* parser, const std::string& name, const Val& v
   inner.values = {v};
   const bool converts = option != nullptr && type != option->keys.end() && v.is(Kind::kText);
   set_entry(parser, text(name, at), converts ? call(type->second, inner) : v, at);
+  const ShellText own{name};
+  for (Object* parent : parser->bases) {
+    if (entry(parent, text(name, at)) == nullptr) continue;
+    const std::string why = fmt::format("an option that parsers have in common gets a default at line {}", line(at));
+    lose(parent, why, at, &own);
+  }
 }
 
 Val Follower::parsed_options(Object* parser) {
@@ -207,6 +213,7 @@ void Follower::bring_parents(Object* parser, const Val& parents, const Arguments
     return;
   }
   for (const Val& one : *items) {
+    parser->bases.push_back(one.object);  // with which it has its options in common
     spend(one.object->keys.size() + 2 * one.object->now.pairs.size());
     for (const auto& [key, v] : one.object->keys) {
       if (!key.starts_with("= ")) parser->keys[key] = v;  // which is of that parser alone
