@@ -204,6 +204,7 @@ Status ShellEvaluator::run_node(const Node& node) {
   const bool simple = node.kind == Node::Kind::kSimple || node.kind == Node::Kind::kFunction;
   const bool redirected = !simple && (!node.redirections.empty() || piped_);
   for (const Redirection& r : node.redirections) open_descriptor(r);
+  if (!simple) write_redirected(node);
   Status status = redirected ? run_redirected(node) : run_kind(node);
   heed_unset();
   if (status == Status::kTrue && !node.redirections.empty() && may_not_open(node)) status = Status::kUnknown;
@@ -517,6 +518,19 @@ Status ShellEvaluator::run_pipeline(const Node& node) {
   return state_.pipes_fail ? worst : last_one;
 }
 
+// Goes on behind a shell of its own: what that changed is lost, but for the files that both have.
+void ShellEvaluator::back_from_apart(const ShellState& before) {
+  const ShellState inside = std::exchange(state_, before);
+  for (const auto& [path, text] : before.files) {
+    const auto now = inside.files.find(path);
+    const bool named = inside.touched.contains(path) || inside.touched.contains(std::string(base_name(path)));
+    const bool old = before.touched.contains(path) || before.touched.contains(std::string(base_name(path)));
+    if (now == inside.files.end() || !same_text(now->second, text) || (named && !old)) state_.files.erase(path);
+  }
+  state_.written.insert(inside.written.begin(), inside.written.end());
+  state_.touched.insert(inside.touched.begin(), inside.touched.end());
+}
+
 // In a shell of its own: what it changes is lost.
 Status ShellEvaluator::run_apart(const Node& node, When when, Waits waits) {
   spend(state_.size());
@@ -537,15 +551,7 @@ Status ShellEvaluator::run_apart(const Node& node, When when, Waits waits) {
   unset_now_ = std::move(outer_unset);
   when_ = outer_when;
   const Condition stays = state_.stays && waits == Waits::kYes ? state_.end : Condition{};
-  const ShellState inside = std::exchange(state_, before);
-  for (const auto& [path, text] : before.files) {  // which it has in common with what runs apart
-    const auto now = inside.files.find(path);
-    const bool named = inside.touched.contains(path) || inside.touched.contains(std::string(base_name(path)));
-    const bool old = before.touched.contains(path) || before.touched.contains(std::string(base_name(path)));
-    if (now == inside.files.end() || !same_text(now->second, text) || (named && !old)) state_.files.erase(path);
-  }
-  state_.written.insert(inside.written.begin(), inside.written.end());
-  state_.touched.insert(inside.touched.begin(), inside.touched.end());
+  back_from_apart(before);
   // What leaves a shell beside this one (exit, exec, a signal) leaves no more than that.
   if (!stays.empty()) state_.may_end.emplace(stays, 0);
   const bool counts = waits == Waits::kYes || (waits == Waits::kInPipe && state_.pipes_fail);
@@ -1455,6 +1461,9 @@ void ShellEvaluator::run_substitutions(const Parts& parts) {
     const std::string_view written =
         std::string_view(text_.script->text).substr(std::min(part.begin, text_.script->text.size()));
     const bool process = part.kind == Part::Kind::kUnclear && (written.starts_with("<(") || written.starts_with(">("));
+    const bool followed = !state_.files.empty() || looks_beside();
+    if (process && followed && part.end > part.begin + 3)  // for the files that it writes
+      captured_text(slice_placed(part.begin + 2, part.end - 1));
     if ((part.kind != Part::Kind::kSubstitution && !process) || muted_ > 0) continue;
     if (!process) forget_status();  // $? behind it is that of what it ran
     if (!may_launch(process ? std::string(written.substr(0, part.end - part.begin)) : part.name)) continue;
@@ -1469,7 +1478,7 @@ void ShellEvaluator::run_substitutions(const Parts& parts) {
     run_text(inside);
     run_exit_trap();
     pipes_on_ = outer_pipes;
-    state_ = before;
+    back_from_apart(before);
   }
 }
 
@@ -1613,7 +1622,10 @@ Status ShellEvaluator::run_simple(const Node& node) {
   }
   heed_redirections(node, command);
   command.end = command.words.empty() ? command.begin : command.words.back().end;
-  if (command.words.empty()) return run_assignments(node, command);
+  if (command.words.empty()) {
+    write_redirected(node);
+    return run_assignments(node, command);
+  }
   expand_prefixes(node, command);
   command.defaults = taken_;
   const std::string_view program = base_name(command.words.front().text);
@@ -1632,6 +1644,7 @@ Status ShellEvaluator::run_simple(const Node& node) {
   const Status status = run_followed(command, node, from);
   is_moved_ = false;
   std::tie(state_.moved, state_.folder, state_.files) = before;
+  heed_named_files(command);
   return status;
 }
 
@@ -1789,54 +1802,59 @@ void ShellEvaluator::forget_written_options(ShellCommand& command) const {
 void ShellEvaluator::follow_files(ShellCommand& command, const Node& node) {
   forget_written_options(command);
   run_beside(command);
-  note_touched(command, node);
   const bool as_root = base_name(command.words.front().text) == "sudo" && command.words.size() > 1;
   const std::size_t first = as_root ? 1 : 0;
   const std::string program(base_name(command.words[first].text));
-  if (program == "cd" || program == "pushd" || program == "popd") return;
-  std::string target;
-  ShellText held;  // by the file that is added to
-  bool adds = false;
-  for (const Redirection& r : node.redirections) {
-    if ((r.op != ">" && r.op != ">>") || !r.to_file) continue;
-    const ShellWord word = expand_single(r.target);
-    if (word.text == "/dev/null") continue;
-    forget_named(word.text);
-    state_.written.insert(plain_path(word.text));
-    const auto known = state_.files.find(plain_path(word.text));
-    adds = adds || r.op == ">>";
-    if (r.op == ">>" && known != state_.files.end() && word.unknowns.empty()) {
-      held = known->second;
-      target = word.text;
-    }
-    std::erase_if(state_.files, [&](const auto& file) { return may_be(plain_path(word.text), file.first); });
-    const bool prints = (program == "cat" && command.words.size() == 1) || program == "echo" || program == "printf";
-    if (!prints) target.clear();
-    if (r.op == ">" && word.unknowns.empty() && prints) target = word.text;
-    if (r.op == ">" && program == "cat" && prints && command.input.size() == 1)
-      keep_written(word, command.input.front());
-  }
-  const bool speaks = program == "echo" || program == "printf";
-  if ((!target.empty() || (adds && speaks)) && program != "cat") {
-    command.input.clear();
-    if (auto text = printed_with_holes(command.words)) command.input.push_back(std::move(*text));
-  }
+  const bool printed = write_printed(command, node, program);
+  if (program == "cd" || program == "pushd" || program == "popd" || printed) return;
   const bool into_file = program == "tee" && command.words.size() == first + 2;
   const bool keeps = leaves_files_alone(program) || program == "cp" || program == "mv" || program == "install" ||
                      script_word(command.words).has_value();
   for (std::size_t i = first + 1; i < command.words.size() && !keeps; ++i) forget_named(command.words[i].text);
-  if (into_file && command.input.size() == 1) keep_written(command.words.back(), command.input.front());
-  const bool tee = into_file && command.words.back().unknowns.empty();
-  if (tee) target = command.words.back().text;
-  if (tee || program == "cp" || program == "mv") state_.written.insert(plain_path(command.words.back().text));
-  if (!target.empty() && command.input.size() == 1) {
-    append(held, command.input.front());
-    state_.files.insert_or_assign(plain_path(target), std::move(held));
+  if (into_file || program == "cp" || program == "mv") state_.written.insert(plain_path(command.words.back().text));
+  if (into_file && command.input.size() == 1) {
+    keep_written(command.words.back(), command.input.front());
+    may_be_written(command.words.back());
+    if (command.words.back().unknowns.empty())
+      state_.files.insert_or_assign(plain_path(command.words.back().text), command.input.front());
     return;
   }
   if (program == "cp" && copy_file(command, first)) return;
   use_file(command, first);
   run_file(command, first);
+  heed_named_files(command);
+}
+
+// What `cat <<END`, echo and printf write to a file, or add to one; whether that is all that the command does to files.
+bool ShellEvaluator::write_printed(ShellCommand& command, const Node& node, const std::string& program) {
+  std::string target;
+  ShellText held;  // by the file that is added to
+  const bool cat = program == "cat" && command.words.size() == 1;
+  const bool speaks = program == "echo" || program == "printf";
+  bool adds = false;
+  for (const Redirection& r : node.redirections) {
+    const bool output = r.here_document < 0 && ((r.names_file && r.op.front() == '>') || r.op == "<>");
+    if (!output) continue;
+    const ShellWord word = expand_single(r.target);
+    if (word.text.starts_with("/dev/")) continue;
+    const bool prints = (cat || speaks) && r.to_file && r.op != "<>";
+    forget_named(word.text);
+    const auto known = state_.files.find(plain_path(word.text));
+    adds = adds || (r.op == ">>" && r.to_file);
+    if (r.of_output) target.clear();
+    if (prints && word.unknowns.empty() && (r.op == ">" || known != state_.files.end())) target = word.text;
+    if (!target.empty() && r.op == ">>") held = known->second;
+    may_be_written(word);
+    if (r.op == ">" && cat && prints && command.input.size() == 1) keep_written(word, command.input.front());
+  }
+  if ((!target.empty() || adds) && speaks) {
+    command.input.clear();
+    if (auto text = printed_with_holes(command.words)) command.input.push_back(std::move(*text));
+  }
+  if (target.empty() || command.input.size() != 1) return false;
+  append(held, command.input.front());
+  state_.files.insert_or_assign(plain_path(target), std::move(held));
+  return true;
 }
 
 // A text that names a launch, written to a file whose name says what it is, whatever folder that stands in.
@@ -1913,14 +1931,11 @@ void ShellEvaluator::run_file(ShellCommand& command, std::size_t first) {
     if (file == state_.files.end() || !command.words[i].unknowns.empty()) continue;
     const bool python = program.starts_with("python") && i == first + 1;
     const bool runs = i == first || starts_next_word(command.words, i) || python || i == script;
-    if (runs && !command.file) {
-      forget_written(file->second);
-      command.file = file->second;
-      command.file_word = i;
-      if (python) command.file_use = ShellCommand::FileUse::kProgram;
-    } else if (!leaves_files_alone(program)) {
-      state_.files.erase(file);
-    }
+    if (!runs || command.file) continue;
+    forget_written(file->second);
+    command.file = file->second;
+    command.file_word = i;
+    if (python) command.file_use = ShellCommand::FileUse::kProgram;
   }
 }
 

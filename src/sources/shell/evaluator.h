@@ -177,6 +177,7 @@ class ShellEvaluator {
   };
   static When only(Condition one) { return {.depends = {{std::move(one)}}}; }
   Status run_apart(const Node& node, When when, Waits waits = Waits::kNo);
+  void back_from_apart(const ShellState& before);
   Status run_math(const ShellText& expression, std::size_t at);
   struct MathLoop {
     const Node& node;
@@ -222,6 +223,7 @@ class ShellEvaluator {
   void forget_written_options(ShellCommand& command) const;
   Status run_followed(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from);
   void follow_files(ShellCommand& command, const Node& node);
+  bool write_printed(ShellCommand& command, const Node& node, const std::string& program);
   void heed_unset();
   void open_descriptor(const Redirection& r);
   void end_of_sh(std::size_t at);
@@ -412,9 +414,16 @@ class ShellEvaluator {
   void run_beside(ShellCommand& command);
   void find_on_path(ShellCommand& command) const;
   [[nodiscard]] std::string folder_now() const;
-  void note_touched(const ShellCommand& command, const Node& node);
+
+  // written_files.cpp
+  void may_be_written(const ShellText& file);
+  void write_redirected(const Node& node);
+  void heed_named_files(const ShellCommand& command);
+  void heed_names(std::string_view text, const ShellCommand& command, std::optional<std::size_t> script);
+  [[nodiscard]] bool looks_beside() const;
   [[nodiscard]] bool is_touched(const std::string& path) const;
   static bool may_be(std::string_view written, std::string_view name);
+  static bool may_be_file(const std::string& written, const std::string& known);
 
   // patterns.cpp
   std::optional<std::string> pattern_of(const Parts& parts, bool expression);

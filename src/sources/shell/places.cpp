@@ -416,71 +416,7 @@ std::optional<ShellText> ShellEvaluator::printed_new_name(const std::vector<Shel
   return ShellText{std::move(name)};
 }
 
-namespace {
-
-// Programs that leave the files they are given as they are. What `eval` runs is looked at by itself.
-bool only_reads(std::string_view program) {
-  constexpr auto kNames = std::to_array<std::string_view>(
-      {"jq",       "bc",       "sort",   "uniq",     "diff",   "cat",     "grep",       "source",     ".",
-       "test",     "[",        "ls",     "chmod",    "chown",  "head",    "tail",       "wc",         "awk",
-       "cut",      "shopt",    "echo",   "printf",   "export", "cd",      "pushd",      "set",        "mkdir",
-       "dirname",  "basename", "stat",   "realpath", "exit",   "command", "readlink",   "eval",       "sleep",
-       "kill",     "pkill",    "pgrep",  "wait",     "ps",     "lsof",    "nvidia-smi", "xpu-smi",    "rocm-smi",
-       "hostname", "id",       "whoami", "nproc",    "seq",    "conda",   "mamba",      "micromamba", "module"});
-  return std::ranges::find(kNames, program) != kNames.end();
-}
-
-// curl without an option that names a file to write.
-bool only_asks_for_a_page(const std::vector<ShellWord>& words) {
-  if (base_name(words.front().text) != "curl") return false;
-  return std::none_of(words.begin() + 1, words.end(), [](const ShellWord& word) {
-    const std::string& w = word.text;
-    const bool whole = w.starts_with("--");
-    if (!w.starts_with('-')) return false;
-    if (whole) return w.starts_with("--o") || w.starts_with("--remote") || w.starts_with("--d") || w.starts_with("--c");
-    return w.find_first_of("oODcK") != std::string::npos;
-  });
-}
-
-std::string name_of(const std::string& path) { return fs::path(path).filename().string(); }
-
-std::optional<std::size_t> program_word(const std::vector<ShellWord>& words);
-
-}  // namespace
-
-// Files that a command may have written are not those that lie beside the script any longer.
-void ShellEvaluator::note_touched(const ShellCommand& command, const Node& node) {
-  if (start_.own_file.empty() && start_.folder.empty() && !start_.is_here) return;
-  for (const Redirection& r : node.redirections) {
-    if (r.here_document < 0 && r.op.find('>') != std::string::npos)
-      state_.touched.insert(name_of(expand_single(r.target).text));
-  }
-  const std::string_view program = base_name(command.words.front().text);
-  const bool edits = program == "sed" && std::ranges::any_of(command.words, [](const ShellWord& w) {
-                       return w.text.starts_with("-") && w.text.find('i') != std::string::npos;
-                     });
-  if (only_reads(program) || only_asks_for_a_page(command.words) || (program == "sed" && !edits)) return;
-  const auto runs = program_word(command.words);
-  for (std::size_t i = 1; i < command.words.size(); ++i) {
-    if ((command.file && i == command.file_word) || i == runs) continue;  // it runs
-    const std::string& word = command.words[i].text;
-    if (word.size() < 256 && state_.touched.size() < limits::kVariables) state_.touched.insert(name_of(word));
-  }
-}
-
-bool ShellEvaluator::is_touched(const std::string& path) const {
-  const std::string name = name_of(path);
-  return std::ranges::any_of(state_.touched, [&](const std::string& one) { return may_be(one, name); });
-}
-
-// Whether what is written so, with holes in it, may come to `name`.
-bool ShellEvaluator::may_be(std::string_view written, std::string_view name) {
-  const auto first = written.find(kHole);
-  if (first == std::string_view::npos) return written == name;
-  const std::string_view behind = written.substr(written.rfind(kHole) + 1);
-  return name.size() + 1 >= first + behind.size() && name.starts_with(written.substr(0, first)) &&
-         name.ends_with(behind);
-}
+namespace {}  // namespace
 
 // Whether a name may mean a file beside the script as well as one where we are.
 bool ShellEvaluator::lies_twice(const ShellText& word) const {
@@ -549,7 +485,8 @@ std::size_t behind_wrappers(const std::vector<ShellWord>& words) {
   return program;
 }
 
-// Index of the file that an interpreter of Python runs, or what starts one: torchrun, `uv run`.
+}  // namespace
+
 std::optional<std::size_t> program_word(const std::vector<ShellWord>& words) {
   std::size_t program = 0;
   bool as_it_stands = false;
@@ -565,8 +502,6 @@ std::optional<std::size_t> program_word(const std::vector<ShellWord>& words) {
   const bool file = i < words.size() && !words[i].text.starts_with('-') && words[i].text.ends_with(".py");
   return file ? std::optional(i) : std::nullopt;
 }
-
-}  // namespace
 
 std::optional<std::size_t> script_word(const std::vector<ShellWord>& words) {
   if (!is_shell(words.front().text) && !is_plain_runner(words, 0))

@@ -10,5 +10,7 @@ namespace preflight::sources {
 
 // `bash FILE`, `nohup ./FILE`; none behind options that change what a shell does, or in another place than this.
 std::optional<std::size_t> script_word(const std::vector<ShellWord>& words);
+// Index of the file that an interpreter of Python runs, or what starts one: torchrun, `uv run`.
+std::optional<std::size_t> program_word(const std::vector<ShellWord>& words);
 
 }  // namespace preflight::sources

@@ -107,7 +107,10 @@ class Fields {
 std::optional<ShellText> ShellEvaluator::captured(const std::function<void()>& run) {
   caught_fails_.reset();
   const bool heeded = std::exchange(assigns_, false) && conditions_ == 0 && state_.exits_on_error;
-  if (print_depth_ >= limits::kPrintDepth || error_ || !spend(20 + state_.size())) return std::nullopt;
+  if (print_depth_ >= limits::kPrintDepth || error_ || !spend(20 + state_.size())) {
+    state_.files.clear();  // nobody knows which of them it writes
+    return std::nullopt;
+  }
   Printed printed{.text = {}, .known = true, .undecided = undecided_};
   Printed* const outer_printing = std::exchange(printing_, &printed);
   auto outer_loops = std::exchange(loops_, {});
@@ -138,7 +141,7 @@ std::optional<ShellText> ShellEvaluator::captured(const std::function<void()>& r
   --print_depth_;
   --muted_;
   add_defaults(taken_, state_.defaults);  // what is printed depends on them
-  state_ = before;
+  back_from_apart(before);
   const bool eaten = input_.has_value() != outer_input.has_value() || (input_ && input_->at != outer_input->at);
   if (!eaten) input_ = outer_input;
   if (eaten) input_.reset();  // the shell around it reads on behind that, which is not followed
@@ -159,11 +162,12 @@ std::optional<ShellText> ShellEvaluator::captured(const std::function<void()>& r
 }
 
 std::optional<ShellText> ShellEvaluator::captured_text(const ShellText& inside) {
-  if (print_depth_ >= limits::kPrintDepth || !spend(inside.text.size() + 1)) return std::nullopt;
   ShellParser parser(inside, pasted_);
-  parser.all();
-  if (parser.failed()) return std::nullopt;
-  return captured([&] { run_text(inside); });
+  const bool too_much = print_depth_ >= limits::kPrintDepth || !spend(inside.text.size() + 1);
+  if (!too_much) parser.all();
+  if (!too_much && !parser.failed()) return captured([&] { run_text(inside); });
+  state_.files.clear();
+  return std::nullopt;
 }
 
 // `…`: a backslash before $, ` and another one goes away, before all else it stays.
@@ -188,7 +192,10 @@ std::optional<ShellText> ShellEvaluator::captured_substitution(const Part& part)
   if (part.end < part.begin + skipped + 1) return std::nullopt;
   ShellText inside = slice_placed(part.begin + skipped, part.end - 1);
   const bool backquotes = skipped == 1 && inside.text.find('\\') != std::string::npos;
-  if (backquotes && part.quoted && inside.text.find("\\\"") != std::string::npos) return std::nullopt;
+  if (backquotes && part.quoted && inside.text.find("\\\"") != std::string::npos) {
+    state_.files.clear();
+    return std::nullopt;
+  }
   if (backquotes) inside = without_backslashes(inside);
   const auto first = inside.text.find_first_not_of(" \t\n");
   const bool reads = first != std::string::npos && inside.text[first] == '<' && inside.text.find("<<") != first;
