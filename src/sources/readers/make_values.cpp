@@ -223,6 +223,56 @@ std::optional<std::string> built_in(const std::string& name) {
   return std::nullopt;
 }
 
+// Variables that make itself sets: what it was started with, and the programs of its own rules.
+bool is_of_make(std::string_view name) {
+  constexpr auto kNames = std::to_array<std::string_view>({"MAKECMDGOALS",
+                                                           "MAKEFLAGS",
+                                                           "MFLAGS",
+                                                           "MAKEFILES",
+                                                           "MAKELEVEL",
+                                                           "MAKEOVERRIDES",
+                                                           "MAKE_VERSION",
+                                                           "MAKE_HOST",
+                                                           "MAKE_COMMAND",
+                                                           "MAKE_TERMOUT",
+                                                           "MAKE_TERMERR",
+                                                           "MAKEFILE_LIST",
+                                                           "CURDIR",
+                                                           "GNUMAKEFLAGS",
+                                                           "SUFFIXES",
+                                                           ".DEFAULT_GOAL",
+                                                           ".VARIABLES",
+                                                           ".FEATURES",
+                                                           ".INCLUDE_DIRS",
+                                                           ".LIBPATTERNS",
+                                                           ".SHELLSTATUS",
+                                                           "AR",
+                                                           "AS",
+                                                           "CC",
+                                                           "CO",
+                                                           "CPP",
+                                                           "CXX",
+                                                           "CTANGLE",
+                                                           "CWEAVE",
+                                                           "F77",
+                                                           "FC",
+                                                           "GET",
+                                                           "LD",
+                                                           "LEX",
+                                                           "LINT",
+                                                           "M2C",
+                                                           "MAKEINFO",
+                                                           "OBJC",
+                                                           "PC",
+                                                           "TANGLE",
+                                                           "TEX",
+                                                           "TEXI2DVI",
+                                                           "WEAVE",
+                                                           "YACC",
+                                                           "ARFLAGS"});
+  return std::ranges::find(kNames, name) != kNames.end();
+}
+
 }  // namespace
 
 std::vector<std::string> make_words(std::string_view text) {
@@ -403,8 +453,8 @@ void MakeValues::take(const std::string& name, const std::optional<ShellText>& v
 }
 
 bool MakeValues::is_unset(const std::string& name) const {
-  return find(name) == nullptr && !given_.contains(name) && !built_in(name) && !set_where_it_runs(name) &&
-         unread_.empty();
+  return find(name) == nullptr && !given_.contains(name) && !built_in(name) && !is_of_make(name) &&
+         !set_where_it_runs(name) && unread_.empty();
 }
 
 std::optional<std::string> MakeValues::unset_name(const ShellText& text) const {

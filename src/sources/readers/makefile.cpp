@@ -224,11 +224,25 @@ class Makefile {
       if (define_) {
         defined_line(line);
       } else if (!line.text.empty() && line.text.front() == prefix_ && current_ != kNone) {
-        if (active()) rules_[current_].recipe.push_back({tail(line, 1), conditional(), place_of(line)});
+        if (active()) rules_[current_].recipe.push_back({recipe_line(line), conditional(), place_of(line)});
       } else if (line.text.empty() || line.text.front() != prefix_ || !is_special_) {
         directive_line(without_leading_blanks(directive(line)));
       }
     }
+  }
+
+  // Without what begins a line of a recipe, where it goes on behind a backslash, too.
+  ShellText recipe_line(const ShellText& line) const {
+    ShellText out;
+    std::size_t from = 1;
+    for (auto broken = line.text.find("\\\n"); broken != std::string::npos;
+         broken = line.text.find("\\\n", broken + 2)) {
+      if (broken + 2 >= line.text.size() || line.text[broken + 2] != prefix_) continue;
+      append(out, slice(line, from, broken + 2));
+      from = broken + 3;
+    }
+    append(out, tail(line, std::min(from, line.text.size())));
+    return out;
   }
 
   // Make reads the whole file before it runs any of it, and ends here.
