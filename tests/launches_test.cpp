@@ -5,7 +5,9 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <map>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -381,6 +383,44 @@ TEST(Launches, OfAComposeProjectAreReadWithItsOtherFiles) {
   dir.file("compose.override.yaml", "services:\n  s: {environment: {SGLANG_C: '1'}}\n  t: {ports: ['1:1']}\n");
   EXPECT_EQ(shown("services:\n  s: {command: " + kServe + "--tp 4}\n  t: {command: " + kServe + "--tp 8}\n"),
             "s 4 2 1;t 8 3 0;");
+}
+
+// Which compose reads beside its file and the container finds where it is mounted.
+TEST(Launches, AScriptThatAServiceMountsIsWhatItRuns) {
+  const TemporaryDirectory dir;
+  std::filesystem::create_directories(dir.path() + "/project/scripts");
+  dir.file("project/start.sh", "#!/bin/bash\n" + kServe + "--tp ${TP:-2} \"$@\"\n");
+  dir.file("project/scripts/serve.sh", kServe + "--dp 2\n");
+  dir.file("outside.sh", kServe + "--tp 9\n");
+  const std::string path = dir.file("project/compose.yaml", R"(services:
+  a:
+    image: lmsysorg/sglang:v0.5.16
+    volumes: ["./start.sh:/start.sh:ro"]
+    command: bash /start.sh --port 1
+  b:
+    image: lmsysorg/sglang:v0.5.16
+    working_dir: /w
+    volumes:
+      - {type: bind, source: ./start.sh, target: /w/start.sh}
+    entrypoint: ["bash", "start.sh"]
+    environment: {TP: "8"}
+  c:
+    image: lmsysorg/sglang:v0.5.16
+    volumes: ["./scripts:/opt/scripts", "../:/up"]
+    command: ["/opt/scripts/serve.sh"]
+  d:
+    image: lmsysorg/sglang:v0.5.16
+    volumes: ["../:/up"]
+    command: ["/up/outside.sh"]
+)");
+  std::map<std::string, std::vector<std::string>> read;
+  for (const Json& launch : Json::parse(run_tool({"launches", path, "--format", "json"}).out))
+    read[launch["name"]] = launch["argv"].get<std::vector<std::string>>();
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(read.size(), 3U);
+  EXPECT_EQ(read["a"], (Words{"--model-path", "Qwen/Qwen3-8B", "--tp", "2", "--port", "1"}));
+  EXPECT_EQ(read["b"], (Words{"--model-path", "Qwen/Qwen3-8B", "--tp", "8"}));
+  EXPECT_EQ(read["c"], (Words{"--model-path", "Qwen/Qwen3-8B", "--dp", "2"}));
 }
 
 // A file that another one of the folder is read in front of is no whole launch.

@@ -402,6 +402,7 @@ void ManifestReader::container(const YamlNode& node, const Around& around) {
   const auto built = around.dialect == Dialect::kCompose ? start_of_build(node) : std::nullopt;
   RunContext context = place_of(node, around, built);
   ContainerWords words{.mounted = mounted_in(node, around)};
+  if (is_of_compose(node, around)) bind_scripts(node, context.host.mounts, words.mounted);
   if (!put_together(node, around, built, context, words)) return;
   const bool by_image = taken_by_image(node, words.all);
   if (!words.ours && !by_image) {

@@ -232,8 +232,11 @@ class ManifestReader {
                                                                                 const std::string& name,
                                                                                 const std::string& space);
   [[nodiscard]] Mounted mounted_in(const YamlNode& node, const Around& around);
+  void bind_scripts(const YamlNode& node, const std::vector<facts::Mount>& mounts, Mounted& mounted);
+  bool bind_script(const std::string& path, const facts::Mount& mount, std::size_t at, Mounted& mounted);
+  std::string folder_of_words(const YamlNode& node);
   [[nodiscard]] const std::pair<const KeyOfMap, ShellText>* script_of(const ShellWord& word, const Mounted& mounted,
-                                                                      const YamlNode& node) const;
+                                                                      const YamlNode& node);
   static bool named_scripts(const ShellText& text, const Mounted& mounted, std::vector<KeyOfMap>& out);
   std::shared_ptr<const std::map<std::string, ShellText>> files_of(const Mounted& mounted);
   bool is_of_compose(const YamlNode& node, const Around& around);

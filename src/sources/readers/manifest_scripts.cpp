@@ -9,6 +9,7 @@
 #include "src/base/limits.h"
 #include "src/sources/container_command.h"
 #include "src/sources/readers/manifest_reader.h"
+#include "src/sources/readers/variable_file.h"
 
 namespace preflight::sources {
 
@@ -101,19 +102,74 @@ ManifestReader::Mounted ManifestReader::mounted_in(const YamlNode& node, const A
   return out;
 }
 
+// Where the words of a container run: workingDir of Kubernetes, working_dir of compose.
+std::string ManifestReader::folder_of_words(const YamlNode& node) {
+  for (const char* key : {"workingDir", "working_dir"}) {
+    const YamlNode* folder = part_of(node, key);
+    if (is_scalar(folder) && !folder->text.empty()) return folder->text;
+  }
+  return "/";
+}
+
+// A file beside the compose file that a service mounts, or one of a folder that it mounts, where `path` is that file
+// in the container. What is told of it is told at `at`.
+bool ManifestReader::bind_script(const std::string& path, const facts::Mount& mount, std::size_t at, Mounted& mounted) {
+  namespace fs = std::filesystem;
+  const std::string inside = joined("/", mount.inside);
+  if (path != inside && !path.starts_with(inside == "/" ? inside : inside + "/")) return false;
+  const fs::path own = fs::path(source_.name).parent_path().lexically_normal();
+  const std::string rest = path.substr(inside.size());
+  const fs::path host = rest.empty() ? fs::path(mount.host) : fs::path(mount.host + "/" + rest).lexically_normal();
+  const fs::path beside = host.lexically_relative(own.empty() ? fs::path(".") : own);
+  if (beside.empty() || *beside.begin() == ".." || beside.is_absolute()) return false;
+  const auto text = file_beside(source_.name, beside.string());
+  if (!text || text->find('\0') != std::string::npos) return false;
+  const KeyOfMap key(path, host.string());
+  const ShellText script{*text, std::vector<std::size_t>(text->size(), at), {}};
+  texts_.insert_or_assign(key, script);
+  scripts_.insert_or_assign(key, script);
+  used_.insert(key);
+  mounted.any = true;
+  mounted.files.insert_or_assign(path, key);
+  if (!speaks(script)) return true;
+  speaking_.insert(key);
+  mounted.ours.emplace_back(std::string(base_name(path)), key);
+  return true;
+}
+
+// Files beside the compose file that the words of a service name, where it mounts them.
+void ManifestReader::bind_scripts(const YamlNode& node, const std::vector<facts::Mount>& mounts, Mounted& mounted) {
+  const YamlNode* volumes = part_of(node, "volumes");
+  if (volumes == nullptr || mounts.empty()) return;
+  const std::string folder = folder_of_words(node);
+  std::size_t looked = 0;
+  for (const char* key : {"entrypoint", "command"}) {
+    const YamlNode* value = part_of(node, key);
+    for (const ShellWord& text : value == nullptr ? std::vector<ShellWord>{} : words_of(*value)) {
+      for (const ShellWord& word : plain_words(text)) {
+        const std::string path = joined(folder, word.text);
+        const bool named = word.text.find('.') != std::string::npos || word.text.starts_with('/');
+        if (!named || word.text.starts_with('-') || ++looked > kMostNamed) continue;
+        for (const facts::Mount& mount : mounts) {
+          if (bind_script(path, mount, tree_.offset(*volumes), mounted)) break;
+        }
+      }
+    }
+  }
+}
+
 // The script that a word names: of those that the container mounts; where it does not say what it mounts, of a script
 // of that name.
 const std::pair<const ManifestReader::KeyOfMap, ShellText>* ManifestReader::script_of(const ShellWord& word,
                                                                                       const Mounted& mounted,
-                                                                                      const YamlNode& node) const {
+                                                                                      const YamlNode& node) {
   if (word.text.empty() || word.text[0] == '-' || !word.unknowns.empty()) return nullptr;
   if (!mounted.any) {
     const auto it =
         std::ranges::find_if(scripts_, [&](const auto& one) { return one.first.second == base_name(word.text); });
     return it == scripts_.end() ? nullptr : &*it;
   }
-  const std::string folder = text_of(node, "workingDir");
-  const auto file = mounted.files.find(joined(folder.empty() ? "/" : folder, word.text));
+  const auto file = mounted.files.find(joined(folder_of_words(node), word.text));
   const auto script = file == mounted.files.end() ? scripts_.end() : scripts_.find(file->second);
   return script == scripts_.end() ? nullptr : &*script;
 }
