@@ -261,6 +261,7 @@ TEST_F(PolicyTest, CommentsInScriptsAndManifests) {
   const std::string told = run("check b.sh").out;
   EXPECT_THAT(told, HasSubstr("b.sh:1: stale: PG003 is not found here"));
   EXPECT_THAT(told, HasSubstr("b.sh:4: this comment stands at no launch that was checked"));
+  EXPECT_THAT(run("check - < b.sh").out, HasSubstr("standard input:1: stale: PG003 is not found here"));
 }
 
 TEST_F(PolicyTest, ABaselineHoldsWhatWasThere) {

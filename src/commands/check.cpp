@@ -153,6 +153,7 @@ LaunchPlace place_in_text(const PreparedLaunch& prepared, const LaunchInput& inp
   LaunchPlace place;
   if (!input.command || !prepared.read) return place;
   if (input.command_is_file) place.file = input.command_name;
+  place.name = input.command_name;
   place.launch = prepared.read->name;
   place.first_line = place.last_line = prepared.read->line;
   for (const SourceRange& at : prepared.inputs.positions) {

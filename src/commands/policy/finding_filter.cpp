@@ -148,7 +148,7 @@ std::optional<Ignored> FindingFilter::reason_to_ignore(const Diagnostic& finding
 
 FindingFilter::Candidates FindingFilter::candidates(const LaunchPlace& place) {
   Candidates out{.place = place};
-  const auto [known, is_new] = comments_.try_emplace(place.file);
+  const auto [known, is_new] = comments_.try_emplace(place.name);
   if (is_new) {
     for (InlineIgnore& ignore : inline_ignores(place.text)) known->second.push_back({.ignore = std::move(ignore)});
   }
@@ -205,9 +205,9 @@ std::vector<report::IgnoreNote> FindingFilter::notes() const {
           {entry.place, fmt::format("stale: {} is ignored in {}, and no such file is here", entry.rule, entry.path)});
     }
   }
-  for (const auto& [file, comments] : comments_) {
+  for (const auto& [name, comments] : comments_) {
     for (const Comment& c : comments) {
-      const std::string place = fmt::format("{}:{}", file.empty() ? "command" : file, c.ignore.line);
+      const std::string place = fmt::format("{}:{}", name, c.ignore.line);
       if (!c.ignore.fault.empty()) {
         out.push_back({place, c.ignore.fault});
       } else if (!c.at_launch) {

@@ -21,6 +21,7 @@ namespace preflight::commands {
 // Where the launch stands whose findings are looked at.
 struct LaunchPlace {
   std::string file = {};    // "" where it stands in none
+  std::string name = {};    // what its text is called: the file, an option, standard input
   std::string launch = {};  // its name there
   int first_line = 0;       // 0: not known
   int last_line = 0;
@@ -77,7 +78,7 @@ class FindingFilter {
   Baseline written_;
   std::set<std::size_t> used_;                            // entries of the policy
   std::set<std::size_t> reached_;                         // entries whose path met a launch
-  std::map<std::string, std::vector<Comment>> comments_;  // by file
+  std::map<std::string, std::vector<Comment>> comments_;  // by the name of the text
 };
 
 // Whether the whole of `text` is what the pattern describes: * stands for any characters, ? for one. Takes no longer
