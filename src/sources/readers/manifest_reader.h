@@ -153,6 +153,7 @@ class ManifestReader {
 
   // Steps of workflows.
   void step(const YamlNode& value, const Around& around);
+  void tell_scripts(const ShellText& script, const Around& around);
   void job_settings(const YamlNode& node, Around& around);
   static void asked(const YamlNode& node, std::string_view key, Around& around);
   static bool decided_by_matrix(const std::string& condition, Around& around);

@@ -44,8 +44,9 @@ void ManifestReader::tool_settings(const YamlNode& root, const Around& around) {
   if (kind == "RayJob") ray_job(root, around);
   if (kind == "RayService") ray_service(root, around);
   if (around.dialect == Dialect::kPiece) ray_applications(root);
-  if (const YamlNode* servers = at_path(&root, {"backend", "sglang_config"});
-      around.dialect == Dialect::kPiece && is_map(servers)) {
+  const YamlNode* servers = at_path(&root, {"backend", "sglang_config"});
+  if (servers == nullptr) servers = at_path(&root, {"base", "backend", "sglang_config"});  // with overrides beside it
+  if (around.dialect == Dialect::kPiece && is_map(servers)) {
     finder_.note(
         {"SH004",
          "srtctl makes the commands of its servers of these settings, of the model, the nodes and the addresses: "

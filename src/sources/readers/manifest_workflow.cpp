@@ -46,12 +46,24 @@ void ManifestReader::step(const YamlNode& value, const Around& around) {
     append(script, {"\n", {line.end}, {}});
   }
   if (azure_) script = with_macros(script, around.macros);
-  if (!speaks(script)) return;
+  if (!speaks(script)) return tell_scripts(script, around);
   if (around.never) return finder_.account(script);
   if (!around.shell.empty() && !is_shell(first_word(around.shell))) return step_elsewhere(script, around);
   RunContext context = context_of(around);
   if (tekton_ && !script.text.starts_with("#!")) context.options = {"-e"};  // which Tekton puts in front
   turns(script, around, around.env, context);
+}
+
+// A step that names no launch may run scripts, which nobody reads here. One that no shell reads runs none.
+void ManifestReader::tell_scripts(const ShellText& script, const Around& around) {
+  const bool other_shell = !around.shell.empty() && !is_shell(first_word(around.shell));
+  if (around.never || other_shell || script.text.find(".sh") == std::string::npos) return;
+  LaunchFinder inner(source_.text, given_);
+  if (!finder_.descend(inner, source_.text.size())) return;
+  const auto done = inner.script(without_expressions(script, around.env), context_of(around));
+  if (!done || inner.error()) return;
+  finder_.adopt(
+      inner, [](std::size_t at) { return at; }, [](std::size_t) { return std::string(); });
 }
 
 // Keys of cloud-init that one script is made of.
