@@ -480,9 +480,12 @@ class Makefile {
   bool export_line(ShellText line) {
     const bool hides = takes_word(line, "unexport");
     if (!hides && !takes_word(line, "export")) return false;
-    const std::vector<std::string> names = make_words(values_.expand(line).text);
+    const ShellText written = values_.expand(line);
+    if (!written.unknowns.empty() && !hides) may_export_ = line.origin.empty() ? 0 : line.origin.front();
+    const std::vector<std::string> names = make_words(written.text);
     if (names.empty()) exports_all_ = !hides;
     for (const std::string& name : names) {
+      if (name.find(kHole) != std::string::npos) continue;
       if (hides) {
         exported_.erase(name);
         hidden_.insert(name);
@@ -854,7 +857,23 @@ class Makefile {
     for (const std::string& name : names) {
       if (is_shell_name(name) && values_.find(name) != nullptr) out[name] = values_.value(name, 0);
     }
+    if (may_export_) add_what_may_be_exported(out);
     return out;
+  }
+
+  // `export $(shell …)`: any of the variables may be among those that it names.
+  void add_what_may_be_exported(Values& out) {
+    const std::vector<std::string> names = values_.names();
+    if (!followed(names.size())) return;
+    for (const std::string& name : names) {
+      if (!is_shell_name(name) || hidden_.contains(name) || out.contains(name)) continue;
+      const bool given = source_.given.contains(name);
+      out[name] = given ? values_.value(name, 0)
+                        : unknown_text(fmt::format("{} may be among the names that line {} exports, which are not "
+                                                   "known; give it with {}",
+                                                   name, finder_.place(*may_export_).line, how_to_set(name)),
+                                       *may_export_);
+    }
   }
 
   // Whether a line of a recipe succeeds, where it is written as a guard; none where that is not known.
@@ -1119,7 +1138,8 @@ class Makefile {
   std::size_t current_ = kNone;
   std::vector<TargetVariable> target_variables_;
   std::set<std::string> exported_;
-  Handed handed_;  // of the make that calls this one
+  std::optional<std::size_t> may_export_ = {};  // where names are exported that are not known
+  Handed handed_;                               // of the make that calls this one
   std::set<std::string> hidden_;
   std::map<std::string, std::vector<const Rule*>> by_target_;
   std::vector<const Rule*> patterns_;
