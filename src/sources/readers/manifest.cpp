@@ -327,7 +327,7 @@ void ManifestReader::walk_map(const YamlNode& node, Around around, int depth, co
   if (around.dialect == Dialect::kWorkflow) azure_ ? matrix_of_azure(node, around) : matrix_of(node, around);
   if (around.dialect == Dialect::kWorkflow) asked(node, azure_ ? "condition" : "if", around);
   if (tasks_) asked(node, "when", around);
-  if (tasks_ && runs_by_tag_alone(node)) add_when(around, "where one of its tags is asked for");
+  if (tasks_ && runs_by_tag_alone(node)) around.when.add(where({{"one of its tags is asked for"}}));
   count_replicas(node, around);
   take_executor(node, around);
   take_image(node, around);
@@ -408,8 +408,8 @@ ManifestReader::Around ManifestReader::inside_of(const Around& around, std::stri
     const std::string condition = own.substr(4, own.size() - std::min<std::size_t>(own.size(), 7));
     out.when.add(where({{"`"}, written(condition), {"` holds"}}));
   }
-  if (tasks_ && own == "rescue") add_when(out, "where a task of its block fails");
-  if (tasks_ && own == "handlers") add_when(out, "where a task notifies it");
+  if (tasks_ && own == "rescue") out.when.add(where({{"a task of its block fails"}}));
+  if (tasks_ && own == "handlers") out.when.add(where({{"a task notifies it"}}));
   return out;
 }
 

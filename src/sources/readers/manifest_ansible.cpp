@@ -66,10 +66,6 @@ bool is_printed_as_written(const YamlNode& value) {
 
 }  // namespace
 
-void ManifestReader::add_when(Around& around, std::string_view condition) {
-  around.when += fmt::format("{}{}", around.when.empty() ? "" : "; ", condition);
-}
-
 // tags: [never, …] of a task.
 bool ManifestReader::runs_by_tag_alone(const YamlNode& node) {
   const YamlNode* tags = value_of(node, "tags");

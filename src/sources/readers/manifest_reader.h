@@ -92,7 +92,6 @@ class ManifestReader {
   void account_for_prose(const YamlNode& node, int depth, bool prose);
   void walk(const YamlNode& node, Around around, int depth, const std::string& key);
   [[nodiscard]] const YamlNode* part_of_item(std::string_view expression) const;
-  static void add_when(Around& around, std::string_view condition);
   static bool runs_by_tag_alone(const YamlNode& node);
   bool walk_loop(const YamlNode& node, const Around& around, int depth, const std::string& key);
   void walk_map(const YamlNode& node, Around around, int depth, const std::string& key);
