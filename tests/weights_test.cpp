@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "src/plan/counted_classes.h"
 #include "src/plan/memory_sheet.h"
 #include "src/plan/weights.h"
 #include "tests/support/example_launch.h"
@@ -456,6 +457,29 @@ TEST(Weights, SomeClassesBuildWhatTheirNumbersDoNotSay) {
   EXPECT_EQ(narrower, 2LL * 128256 * (4096 - 512) * 2);
   // A classifier has no head.
   EXPECT_EQ(bytes("LlamaForCausalLM", {}) - bytes("LlamaForClassification", {}), 128256LL * 4096 * 2);
+}
+
+// 0.5.23's class: an expert has a width of its own, by layer or for all, those shared the dense layers', where they are
+// mixed in.
+TEST(Weights, HunYuanSharesExpertsAsWideAsItsLayers) {
+  ModelFacts m = *facts_of("llama-3.1-8b-instruct");
+  m.architectures = {"HunYuanMoEV1ForCausalLM"};
+  const auto facts = [&](const Value::Dict& keys) {
+    ModelFacts with = m;
+    for (const auto& [key, value] : keys) with.hf_config = with.hf_text_config = with.hf_text_config.with(key, value);
+    return with;
+  };
+  const auto bytes = [&](const Value::Dict& keys) { return plan::estimate_weights(facts(keys))->total_bytes; };
+  m = facts(
+      {{"num_experts", 4}, {"moe_intermediate_size", 1024}, {"n_shared_experts", 8}, {"use_mixed_mlp_moe", true}});
+  constexpr std::int64_t kShared = 32LL * 3 * 4096 * 14336 * 2;
+  EXPECT_EQ(bytes({{"num_shared_expert", 2}}) - bytes({{"num_shared_expert", 2}, {"use_mixed_mlp_moe", false}}),
+            2 * kShared);
+  EXPECT_EQ(bytes({{"num_shared_expert", Value::list({3, 3})}}) - bytes({}), 3 * kShared);
+  EXPECT_EQ(bytes({{"moe_intermediate_size", Value::list({1024, 1024})}}), bytes({}));
+  EXPECT_TRUE(plan::is_counted(facts({{"moe_intermediate_size", Value::list({1024, 1024})}})));
+  EXPECT_FALSE(plan::is_counted(facts({{"moe_intermediate_size", Value::list({1024, 512})}})));
+  EXPECT_FALSE(plan::is_counted(facts({{"use_cla", true}, {"cla_share_factor", 2}})));
 }
 
 TEST(Weights, KimiLinearAsksForItsOwnListAlone) {

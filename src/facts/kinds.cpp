@@ -30,6 +30,17 @@ std::int64_t first_int(const ModelFacts& m, std::initializer_list<std::string_vi
   return 0;
 }
 
+// A number for all layers, or a list of one for each; 0 where it is neither. A list says its first layer's.
+std::int64_t of_first_layer(const Value& told) {
+  const Value& number = told.is_list() && !told.as_list().empty() ? told.as_list().front() : told;
+  return number.is_int() ? std::max<std::int64_t>(0, number.as_int()) : 0;
+}
+
+bool is_uneven(const Value& told) {
+  const auto differ = [](const Value& a, const Value& b) { return !(a == b); };
+  return told.is_list() && std::ranges::adjacent_find(told.as_list(), differ) != told.as_list().end();
+}
+
 // The table of models with a recurrent state, by model_type as hybrid_arch.py tells them by their configuration
 // classes.
 enum class Place { kRoot, kText, kEither };
@@ -336,7 +347,19 @@ std::int64_t routed_experts(const ModelFacts& model) {
 
 bool has_experts(const ModelFacts& m) { return routed_experts(m) > 0; }
 
-std::int64_t expert_width(const ModelFacts& m) { return first_int(m, {"moe_intermediate_size", "intermediate_size"}); }
+std::int64_t expert_width(const ModelFacts& m) {
+  if (architecture_starts_with(m, {"HunYuanMoE"})) {
+    if (const auto width = of_first_layer(m.text("moe_intermediate_size")); width > 0) return width;
+  }
+  return first_int(m, {"moe_intermediate_size", "intermediate_size"});
+}
+
+bool differs_by_layer(const ModelFacts& m) {
+  const std::initializer_list<std::string_view> widths = {"moe_intermediate_size", "intermediate_size", "num_experts",
+                                                          "num_shared_expert"};
+  const bool takes_keys = m.text("use_cla").truthy() && first_int(m, {"cla_share_factor"}) > 1;
+  return takes_keys || std::ranges::any_of(widths, [&](auto key) { return is_uneven(m.text(key)); });
+}
 
 Experts experts(const ModelFacts& m) {
   Experts e;
@@ -350,6 +373,10 @@ Experts experts(const ModelFacts& m) {
 std::int64_t shared_experts_width(const ModelFacts& m) {
   if (architecture_starts_with(m, {"Llama4"})) return expert_width(m);
   if (architecture_starts_with(m, {"Step3"})) return first_int(m, {"share_expert_dim"});
+  if (architecture_starts_with(m, {"HunYuanMoE"})) {  // as wide as a dense layer, and only where a layer mixes both
+    const std::int64_t mixed = m.text("use_mixed_mlp_moe").truthy() ? of_first_layer(m.text("num_shared_expert")) : 0;
+    return integer::bounded_times(mixed, first_int(m, {"intermediate_size"}));
+  }
   const std::int64_t width = first_int(
       m, {"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size", "shared_intermediate_size"});
   const std::int64_t count = first_int(m, {"n_shared_experts", "num_shared_experts", "moe_num_shared_experts"});

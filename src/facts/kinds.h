@@ -60,6 +60,10 @@ std::int64_t routed_experts(const ModelFacts& m);  // 0 when it is dense
 bool has_experts(const ModelFacts& m);
 // Width of one of them: the dense layers' where the configuration gives none of its own.
 std::int64_t expert_width(const ModelFacts& m);
+// Whether layers differ in how wide they are, or take keys and values of the layer before: they are counted as the
+// first.
+bool differs_by_layer(const ModelFacts& m);
+
 // Width of the shared experts of a layer, all of them together; 0: there are none.
 std::int64_t shared_experts_width(const ModelFacts& m);
 

@@ -73,7 +73,7 @@ bool is_counted(const ModelFacts& m) {
     return std::ranges::any_of(names, [&](std::string_view name) { return m.has_architecture(name); });
   };
   const bool two_widths = !m.is_mla() && m.v_head_dim > 0 && m.v_head_dim != m.head_dim;  // not every class looks
-  return !two_widths && (has_experts(m) ? among(kCountedExperts) : among(kCountedDense));
+  return !two_widths && !differs_by_layer(m) && (has_experts(m) ? among(kCountedExperts) : among(kCountedDense));
 }
 
 }  // namespace preflight::plan
