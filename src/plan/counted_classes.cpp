@@ -43,7 +43,7 @@ constexpr std::array<std::string_view, 32> kCountedDense = {"ApertusForCausalLM"
                                                             "SDARForCausalLM",
                                                             "StableLmForCausalLM",
                                                             "Starcoder2ForCausalLM"};
-constexpr std::array<std::string_view, 22> kCountedExperts = {"DeepseekV2ForCausalLM",
+constexpr std::array<std::string_view, 23> kCountedExperts = {"DeepseekV2ForCausalLM",
                                                               "DeepseekV32ForCausalLM",
                                                               "DeepseekV3ForCausalLM",
                                                               "DeepseekV4ForCausalLM",
@@ -55,6 +55,7 @@ constexpr std::array<std::string_view, 22> kCountedExperts = {"DeepseekV2ForCaus
                                                               "GraniteMoeSharedForCausalLM",
                                                               "HunYuanMoEV1ForCausalLM",
                                                               "KimiLinearForCausalLM",
+                                                              "Lfm2MoeForCausalLM",
                                                               "Llama4ForConditionalGeneration",
                                                               "MiniMaxM2ForCausalLM",
                                                               "MistralLarge3ForCausalLM",

@@ -48,7 +48,7 @@ ExpertLayers expert_layers(const ModelFacts& m, std::int64_t layers) {
   if (architecture_starts_with(m, {"Deepseek", "Kimi", "MistralLarge3"})) {
     return {.first = number("first_k_dense_replace", 0), .every = number("moe_layer_freq", 1)};
   }
-  if (architecture_starts_with(m, {"Afmoe"})) return {.first = number("num_dense_layers", 0)};
+  if (architecture_starts_with(m, {"Afmoe", "Lfm2Moe"})) return {.first = number("num_dense_layers", 0)};
   if (architecture_starts_with(m, {"Llama4"})) return {.every = number("interleave_moe_layer_step", 1), .origin = -1};
   if (architecture_starts_with(m, {"Ernie4_5_Moe"})) {
     const std::int64_t first = number("moe_layer_start_index", layers);

@@ -24,8 +24,8 @@ namespace {
 
 // Layers of a shape that is not modelled here.
 bool is_of_another_shape(const ModelFacts& m) {
-  return architecture_starts_with(
-             m, {"Lfm2Moe", "Lfm2Vl", "Mamba", "FalconMamba", "Zaya", "BailingMoe", "MiniMaxM1", "Gemma3n"}) ||
+  return architecture_starts_with(m,
+                                  {"Lfm2Vl", "Mamba", "FalconMamba", "Zaya", "BailingMoe", "MiniMaxM1", "Gemma3n"}) ||
          (architecture_starts_with(m, {"Gemma4"}) && first_int(m.hf_text_config, {"hidden_size_per_layer_input"}) > 0);
 }
 
