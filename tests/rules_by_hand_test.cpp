@@ -481,6 +481,13 @@ Edit asked(const char* name, Value::Dict keys, const char* saved_by = "5.5.0") {
     for (const auto& [key, value] : keys) m.hf_config = m.hf_config.with(key, value);
   };
 }
+// A class whose configuration fills in nothing.
+Edit only_saying(const char* name, Value::Dict keys) {
+  return [=](Launch&, ModelFacts& m) {
+    m.architectures = {name};
+    m.hf_config = m.hf_text_config = Value::dict(keys);
+  };
+}
 Edit with_tower(const char* name) {
   return [=](Launch&, ModelFacts& m) {
     const Value tower = Value::dict({{"architectures", Value::list({name})}});
@@ -1624,6 +1631,15 @@ const Bound kBounds[] = {
     {"MC036", 23, true, "qwen2.5-1.5b", kPlain, asked("BertModel", {{"position_embedding_type", "relative_key"}})},
     {"MC036", 23, true, "qwen2.5-1.5b", kPlain, asked("BertModel", {{"position_embedding_type", "relative_key"}}, "")},
     {"MC036", 23, false, "qwen2.5-1.5b", kPlain, asked("Qwen2ForCausalLM", {})},
+    {"MC036", 11, true, "qwen2.5-1.5b", kPlain, only_saying("ExaoneForCausalLM", {{"transformers_version", "4.41.0"}})},
+    {"MC036", 23, true, "qwen2.5-1.5b", kPlain, only_saying("ExaoneForCausalLM", {{"auto_map", Value::dict({})}})},
+    {"MC036", 23, false, "qwen2.5-1.5b", kPlain, only_saying("ExaoneForCausalLM", {{"hidden_size", 4096}})},
+    {"MC036", 23, false, "qwen2.5-1.5b", kPlain,
+     only_saying("ExaoneForCausalLM", {{"auto_map", Value::dict({})}, {"pad_token_id", Value()}})},
+    {"MC036", 23, true, "qwen2.5-1.5b", kPlain,
+     only_saying("Step3VLForConditionalGeneration", {{"auto_map", Value::dict({})}})},
+    {"MC036", 23, false, "qwen2.5-1.5b", kPlain,
+     only_saying("Step3VLForConditionalGeneration", {{"auto_map", Value::dict({})}, {"pad_token_id", 1}})},
     {"MC036", 23, true, "qwen2.5-1.5b", kPlain, asked("Gemma2ForCausalLM", {})},
     {"MC036", 11, true, "qwen2.5-1.5b", kPlain, asked("Gemma2ForSequenceClassification", {})},
     {"MC036", 23, false, "qwen2.5-1.5b", kPlain, asked("Gemma2ForCausalLM", {{"hidden_act", "gelu_pytorch_tanh"}})},

@@ -168,6 +168,7 @@ constexpr LateMessage kTable[] = {
     {"object has no attribute is_moe_layer", "AttributeError", "", "", "MC036"},
     {"object has no attribute route_norm", "AttributeError", "", "", "MC036"},
     {"object has no attribute in_chans", "AttributeError", "", "", "MC036"},
+    {"object has no attribute pad_token_id", "AttributeError", "", "", "MC036"},
     {"cohere2config object has no attribute num_experts", "AttributeError", "", "", "MC036"},
     {"", "TypeError", "", "models/exaone4.py", "MC037"},
     {"", "ValueError", "reject_attn_tp_shard_with_tp_reduce", "", "VI006"},

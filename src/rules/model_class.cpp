@@ -422,8 +422,10 @@ struct Asked {
   std::string_view only = {};
   Part part = Part::kRoot;
   bool (*asks)(const LaunchFacts&) = nullptr;  // null: every model
+  // The key may say null, and the whole's stands in its text's place: it is kept and never looked at.
+  bool is_merely_kept = false;
 };
-constexpr std::array<Asked, 23> kAsked = {
+constexpr std::array<Asked, 25> kAsked = {
     Asked{"Gemma2ForCausalLM", "hidden_act", "gelu_pytorch_tanh"},
     Asked{"Gemma2ForSequenceClassification", "hidden_act", "gelu_pytorch_tanh"},
 
@@ -442,6 +444,9 @@ constexpr std::array<Asked, 23> kAsked = {
     Asked{"DeepseekV32ForCausalLM", "moe_layer_freq", {}, Part::kRoot, routes_experts},
     Asked{"GlmMoeDsaForCausalLM", "moe_layer_freq", {}, Part::kRoot, routes_experts},
     Asked{"Glm4MoeLiteForCausalLM", "first_k_dense_replace"}, Asked{"ExaoneMoeForCausalLM", "is_moe_layer"},
+    // of the classes that keep it those whose configuration is SGLang's own and fills in none
+    Asked{"ExaoneForCausalLM", "pad_token_id", {}, Part::kRoot, nullptr, true},
+    Asked{"Step3VLForConditionalGeneration", "pad_token_id", {}, Part::kText, nullptr, true},
     Asked{"HYV3ForCausalLM", "route_norm"}, Asked{"MiniMaxM2ForCausalLM", "scoring_func"},
     Asked{"Mamba2ForCausalLM", "intermediate_size"},
     // a checkpoint without a tower is one of Gemma4ForCausalLM
@@ -453,6 +458,8 @@ constexpr std::array<Asked, 23> kAsked = {
     Asked{"Qwen2VLForConditionalGeneration", "in_chans", {}, Part::kTower, describes_a_tower}};
 
 bool has_key(const ModelFacts& m, const Asked& asked) {
+  if (asked.is_merely_kept)
+    return m.hf_text_config.find(asked.key) != nullptr || m.hf_config.find(asked.key) != nullptr;
   return asked.part == Part::kRoot ? m.hf_config.find(asked.key) != nullptr
                                    : !part_of(m, asked.part, asked.key).is_none();
 }
@@ -462,8 +469,9 @@ std::optional<Finding> lacks_what_is_asked(const LaunchFacts& f) {
   const auto asked = std::ranges::find(kAsked, name, &Asked::architecture);
   if (asked == kAsked.end() || has_classes_of_its_own(f)) return std::nullopt;
   if (asked->asks != nullptr && !asked->asks(f)) return std::nullopt;
-  // What transformers saves says so; a few keys written down for a model are not all that its file has.
-  const bool is_whole = !f.model().root("transformers_version").is_none();
+  // What transformers saves says so, and so does what names code beside it; a few keys written down for a model are not
+  // all that its file has.
+  const bool is_whole = !f.model().root("transformers_version").is_none() || !f.model().root("auto_map").is_none();
   const bool lacks = !has_key(f.model(), *asked);
   if (lacks && !is_whole) return std::nullopt;
   if (lacks) {
@@ -471,7 +479,11 @@ std::optional<Finding> lacks_what_is_asked(const LaunchFacts& f) {
                                                          "vision_config of config.json"};
     Finding finding{.message = fmt::format("{} asks for {}, which {} does not have", name, asked->key,
                                            kPlaces.at(static_cast<std::size_t>(asked->part)))};
-    if (asked->part == Part::kText) finding.remedies = {in_words("a model whose text has experts")};
+    if (asked->is_merely_kept) {
+      finding.remedies = {to_give("--json-model-override-args", {fmt::format(R"({{"{}": 0}})", asked->key)})};
+    } else if (asked->part == Part::kText) {
+      finding.remedies = {in_words("a model whose text has experts")};
+    }
     return finding;
   }
   const Value value = part_of(f.model(), asked->part, asked->key);
@@ -729,7 +741,8 @@ std::span<const Rule> model_class_rules() {
            "checkpoint has them (\"moe_layer_freq\": 1 for DeepSeek and GLM)")},
        .source = "sglang/srt/models: bert.py, roberta.py, llama_classification.py, gemma2.py, cohere2_moe.py, "
                  "deepseek_v2.py, glm4_moe_lite.py, exaone_moe.py, hunyuan_v3.py, minimax_m2.py, mamba2.py, "
-                 "gemma4_vision.py, gemma4_diffusion.py, minimax_vl_common.py, ernie45_vl.py, qwen2_vl.py",
+                 "gemma4_vision.py, gemma4_diffusion.py, minimax_vl_common.py, ernie45_vl.py, qwen2_vl.py, exaone.py, "
+                 "step3_vl.py",
        .check = lacks_what_is_asked,
        .quiet_on = {{{.model = "bge-reranker-v2-m3",
                       .args = "--device xpu --attention-backend triton --is-embedding"}}}},
