@@ -266,8 +266,10 @@ TEST(Plan, ValuesNarrowerThanKeysArePlannedSo) {
 }
 
 // A scale of 1, one that is the other's, or a product of the two or a root, would not show which one is applied, or how
-// often: of all that few of them come to, none is another by less than a twentieth.
+// often: of all that few of them come to, none is another by less than a twentieth. One that is a power of two would
+// not show whether more than its exponent is read.
 void expect_scales_apart(const KernelCase& c) {
+  for (const double scale : {c.k_scale, c.v_scale}) EXPECT_NE(std::log2(scale), std::round(std::log2(scale)));
   std::set<double> products;
   for (const double k : {-2.0, -1.0, 0.0, 1.0, 2.0}) {
     for (const double v : {-2.0, -1.0, 0.0, 1.0, 2.0}) {
@@ -280,6 +282,14 @@ void expect_scales_apart(const KernelCase& c) {
     EXPECT_GT(product, 1.05 * before) << print_case(c);
     before = product;
   }
+}
+
+// As ModelConfig.get_num_kv_heads counts them: the whole part, and one where there are fewer heads than ranks.
+TEST(Plan, ARankHasTheWholePartOfTheKvHeads) {
+  EXPECT_EQ(plan::heads_per_rank(8, 4), 2);
+  EXPECT_EQ(plan::heads_per_rank(7, 4), 1);
+  EXPECT_EQ(plan::heads_per_rank(3, 2), 1);
+  EXPECT_EQ(plan::heads_per_rank(2, 8), 1);
 }
 
 TEST(Plan, AnFp8CacheIsPartOfTheCase) {
@@ -378,7 +388,7 @@ TEST(Plan, AHybridRunsTheDeltaRuleTheRotationAndPagedAttention) {
   EXPECT_EQ(print_case(plan.kernels[2].cases[0]),
             "causal_conv1d --heads 4 --v-heads 8 --query-lens 1x10 --padded 1 --window 3");
   EXPECT_EQ(print_case(plan.kernels[2].cases[1]),
-            "causal_conv1d --heads 4 --v-heads 8 --query-lens 2,1,5,5,1,3 --window 3 --zero-state");
+            "causal_conv1d --heads 4 --v-heads 8 --query-lens 2,1,5,5,1,3,0,0 --window 3 --zero-state");
   EXPECT_EQ(print_case(plan.kernels[2].cases[2]),
             "causal_conv1d --heads 4 --v-heads 8 --query-lens 1,9 --window 3 --zero-state --inputs peaked --seed 2");
   EXPECT_EQ(print_case(plan.kernels[3].cases.front()),
@@ -608,6 +618,9 @@ TEST(Plan, AiterWithPagesShowsTheBufferOverrunAndTheCutWorkPlan) {
   const Plan by_token =
       derive_plan(launch_of(deepseek(), {{Field::attention_backend, "aiter"}, {Field::page_size, 1}}));
   EXPECT_EQ(kernels_of(by_token), (Names{"merge_state", "kv_indices"}));
+  // Only aiter did so, and only of latent attention.
+  const Plan triton = derive_plan(launch_of(deepseek(), {{Field::attention_backend, "triton"}}));
+  EXPECT_EQ(kernels_of(triton), (Names{"mla_decode", "merge_state", "kv_indices"}));
 }
 
 // A mistake that no judge can tell from the right result shows nothing, and is reported as one that was not noticed:

@@ -302,6 +302,23 @@ TEST(PagePool, EveryPageHasOneOwnerUnlessShared) {
 }
 
 // Who goes on with the next page of the pool in place of the table's is right until they are in another order.
+// Behind what they share every request has pages of its own: one that two had would be read alike through either's row.
+TEST(PagePool, WhatIsNotSharedIsOneRequestsOwn) {
+  const auto pool =
+      sample::PagePool::make(case_of("paged_decode --page 16 --page-order shared --cache-seqlens 70,40,33,64"));
+  ASSERT_TRUE(pool.has_value());
+  const Tensor table = pool->page_table();
+  const std::vector<std::int64_t> pages{5, 3, 3, 4};
+  std::multiset<std::int64_t> own;
+  for (std::int64_t b = 0; b < 4; ++b) {
+    for (std::int64_t c = 0; c < pages[static_cast<std::size_t>(b)]; ++c) {
+      if (c >= 2 || b == 0) own.insert(table.get_int(b * table.shape[1] + c));
+    }
+  }
+  EXPECT_EQ(own.size(), 9U);
+  for (const std::int64_t page : own) EXPECT_EQ(own.count(page), 1U) << page;
+}
+
 TEST(PagePool, PagesOfARequestDoNotFollowEachOther) {
   const auto pool = sample::PagePool::make(case_of("mla_decode --page 16 --cache-seqlens 160,160"));
   ASSERT_TRUE(pool.has_value());
@@ -678,6 +695,7 @@ TEST(Regime, ScoresThatDriftRiseToTheLastToken) {
 
 TEST(Regime, AWindowOfNothingBeforeSeesTheLastTokenAlone) {
   EXPECT_EQ(sample::first_visible(case_of("paged_decode --window 0 --cache-seqlens 9"), 9), 8);
+  EXPECT_EQ(sample::first_visible(case_of("paged_decode --window 0 --cache-seqlens 1"), 1), 0);
   EXPECT_EQ(sample::first_visible(case_of("paged_decode --window 3 --cache-seqlens 9"), 9), 5);
   EXPECT_EQ(sample::first_visible(case_of("paged_decode --cache-seqlens 9"), 9), 0);
 }
@@ -846,6 +864,35 @@ TEST(SampleBatch, AHeadOfTheDeltaRuleHasFaintGatesAndAFastDecay) {
     EXPECT_GT(batch.input("dt_bias").get(other), -4.0);
     EXPECT_LE(std::exp(batch.input("a_log").get(other)), 1.5);
   }
+}
+
+// What trained models do in some tokens, and no token in the middle of all: forget nearly everything or nearly nothing,
+// and write nearly all of a value or nearly none of it. A decay or a beta that is cut on its way shows there alone.
+TEST(SampleBatch, DecaysAndBetasOfTheDeltaRuleComeNearTheirEnds) {
+  const SampleBatch step =
+      *sample::gated_delta_step(*parse_case("gated_delta_step --heads 4 --head-dim 8 --query-lens 9,8"));
+  const SampleBatch chunk =
+      *sample::gated_delta_chunk(*parse_case("gated_delta_chunk --heads 4 --head-dim 8 --query-lens 9,8"));
+  std::vector<double> decays;
+  std::vector<double> betas;
+  for (std::int64_t i = 0; i < step.input("a").count(); ++i) {
+    const double x = step.input("a").get(i) + step.input("dt_bias").get(i % 4);
+    const double softplus = x > 20.0 ? x : std::log1p(std::exp(x));
+    decays.push_back(std::exp(-std::exp(step.input("a_log").get(i % 4)) * softplus));
+    betas.push_back(1.0 / (1.0 + std::exp(-step.input("b").get(i))));
+  }
+  EXPECT_LT(std::ranges::min(decays), 1e-4);
+  EXPECT_GT(std::ranges::max(decays), 0.999);
+  EXPECT_LT(std::ranges::min(betas), 0.03);
+  EXPECT_GT(std::ranges::max(betas), 0.97);
+  const std::vector<double> g = chunk.input("g").to_doubles();
+  const std::vector<double> beta = chunk.input("beta").to_doubles();
+  EXPECT_LT(std::ranges::min(g), -25.0);
+  EXPECT_GT(std::ranges::max(g), -0.5);
+  EXPECT_LT(std::ranges::min(beta), 0.03);
+  EXPECT_GT(std::ranges::max(beta), 0.97);
+  // Only some heads forget: in the others every token is seen to the end.
+  for (std::size_t i = 0; i < g.size(); ++i) EXPECT_TRUE(i % 4 == 1 || g[i] > -1.0) << i;
 }
 
 // Slow gates are what a state of many tokens is seen by: whoever asks for them gets them.

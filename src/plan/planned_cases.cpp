@@ -179,13 +179,13 @@ std::vector<KernelCase> step_cases(const KernelCase& shape) {
   return cases;
 }
 
-// A whole chunk and no more, a few tokens behind a whole one, chunks of less than one behind many, padding. And one
-// token behind two, where gates keep so much that the third chunk still sees what the first one left, and the last rows
-// of a chunk its first ones.
+// A whole chunk and no more, a few tokens behind a whole one, none, chunks of less than one behind many, padding. And
+// one token behind two, where gates keep so much that the third chunk still sees what the first one left, and the last
+// rows of a chunk its first ones.
 std::vector<KernelCase> chunk_cases(const KernelCase& shape) {
   constexpr double kSlowGates = 10.0;
   std::vector<KernelCase> cases(2, shape);
-  cases[0].query_lens = {shape.delta_chunk, shape.delta_chunk + 5, 5};
+  cases[0].query_lens = {shape.delta_chunk, shape.delta_chunk + 5, 5, 0};
   cases[0].query_lens.resize(kManyStates, 1);
   cases[0].padded = 1;
   cases[1].query_lens = {2 * shape.delta_chunk + 1};
@@ -195,7 +195,7 @@ std::vector<KernelCase> chunk_cases(const KernelCase& shape) {
 }
 
 // One token a request in decode, a padded one among them as in a captured batch; all new ones in prefill, of requests
-// with and without a prefix, some shorter than the window.
+// with and without a prefix, some shorter than the window, some without tokens.
 std::vector<KernelCase> convolution_cases(const KernelCase& shape) {
   constexpr std::size_t kManyConvolved = 10;
   const std::int64_t before = shape.window;
@@ -203,7 +203,7 @@ std::vector<KernelCase> convolution_cases(const KernelCase& shape) {
   cases[0].query_lens.assign(kManyConvolved, 1);
   cases[0].padded = 1;
   cases[1].zero_state = true;
-  cases[1].query_lens = {2, 1, before + 2, 5, 1, before};
+  cases[1].query_lens = {2, 1, before + 2, 5, 1, before, 0, 0};
   cases[2].zero_state = true;
   cases[2].inputs = Inputs::kPeaked;
   cases[2].query_lens = {1, 9};

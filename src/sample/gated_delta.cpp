@@ -152,7 +152,7 @@ namespace {
 // becomes of that would vanish in a head that forgets all by then.
 bool has_large_gates(std::int64_t head) { return head % 4 == 1; }
 constexpr double kLargeGate = 100.0;
-constexpr double kSlowDecay = 0.002;
+constexpr double kSlowDecay = 0.0005;
 
 // A head whose gate is in some tokens where softplus is nearly its argument, and not yet: what is cut there, or where a
 // decay of a hundredth is taken for none, shows in the state.
@@ -164,6 +164,16 @@ constexpr double kFirmGate = 5.5;
 bool has_faint_gates(std::int64_t head) { return head % 4 == 3; }
 constexpr double kFaintGate = -7.0;
 constexpr double kFastDecay = 16.0;
+
+// In some tokens trained models forget all: the sums of a chunk then lie where e to their power is 0, and its inverse
+// is more than fp32 holds.
+bool forgets(std::int64_t token) { return token % 8 == 5; }
+constexpr double kForgets = -60.0;  // a log decay
+constexpr double kOpenGate = 1.0;   // of a head with a fast decay: e^-21
+
+// How far gates of beta lie from 0: some leave nearly nothing, some nearly all.
+constexpr double kBetaSpread = 3.0;
+double spread_value(const Random& random, std::int64_t i) { return kBetaSpread * random.normal(i); }
 
 double decay_of(std::int64_t head) {
   if (has_large_gates(head)) return kSlowDecay;
@@ -177,23 +187,24 @@ Result<SampleBatch> gated_delta_step(const KernelCase& kernel_case) {
   if (!batch) return batch;
   const std::int64_t heads = kernel_case.value_heads();
   const std::vector<std::int64_t> per_token{delta_tokens(kernel_case), heads};
+  Tensor dt_bias = values_of(kernel_case, "dt_bias", DType::kF32, {heads}, normal_value);
+  for (std::int64_t hv = 0; hv < heads; ++hv) {
+    if (has_faint_gates(hv)) dt_bias.set(hv, kFaintGate + dt_bias.get(hv));
+  }
   Tensor a = values_of(kernel_case, "a", kernel_case.dtype, per_token, normal_value);
   for (std::int64_t i = 0; i < a.count(); ++i) {
     if (has_large_gates(i % heads) && i / heads % 3 == 1) a.set(i, kLargeGate);
     if (has_firm_gates(i % heads) && i / heads % 3 == 0) a.set(i, kFirmGate + a.get(i));
+    if (has_faint_gates(i % heads) && forgets(i / heads)) a.set(i, kOpenGate - dt_bias.get(i % heads));
   }
   batch->inputs.push_back(std::move(a));
-  batch->inputs.push_back(values_of(kernel_case, "b", kernel_case.dtype, per_token, normal_value));
+  batch->inputs.push_back(values_of(kernel_case, "b", kernel_case.dtype, per_token, spread_value));
   Tensor a_log("a_log", DType::kF32, {heads});
   const Random random(kernel_case.seed, "a_log");
   for (std::int64_t hv = 0; hv < heads; ++hv) {
     a_log.set(hv, std::log(decay_of(hv) * (0.5 + random.uniform(hv)) / kernel_case.gate_normalizer));
   }
   batch->inputs.push_back(std::move(a_log));
-  Tensor dt_bias = values_of(kernel_case, "dt_bias", DType::kF32, {heads}, normal_value);
-  for (std::int64_t hv = 0; hv < heads; ++hv) {
-    if (has_faint_gates(hv)) dt_bias.set(hv, kFaintGate + dt_bias.get(hv));
-  }
   batch->inputs.push_back(std::move(dt_bias));
   return batch;
 }
@@ -213,8 +224,10 @@ Result<SampleBatch> gated_delta_chunk(const KernelCase& kernel_case) {
     const double log_sigmoid = std::log(sigmoid(uniform_value(gates, i)));
     // The first token decays in any case: sums that are all zero could not be told from none.
     const bool is_kept = i >= heads && kept.uniform(i) < kernel_case.undecayed;
-    g.set(i, is_kept ? 0.0 : log_sigmoid / kernel_case.gate_normalizer);
-    beta.set(i, kernel_case.beta_gain * sigmoid(uniform_value(betas, i)));
+    const bool is_lost = has_large_gates(i % heads) && forgets(i / heads);
+    const double gate = is_lost ? kForgets * (0.5 + uniform_value(gates, i)) : log_sigmoid;
+    g.set(i, is_kept ? 0.0 : gate / kernel_case.gate_normalizer);
+    beta.set(i, kernel_case.beta_gain * sigmoid(spread_value(betas, i)));
   }
   batch->inputs.push_back(std::move(g));
   batch->inputs.push_back(std::move(beta));
