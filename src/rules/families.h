@@ -25,6 +25,7 @@ std::span<const Rule> backend_rules();         // BK  attention backends that ca
 std::span<const Rule> paging_rules();          // PG  page sizes and page tables
 std::span<const Rule> mla_rules();             // ML  MLA on intel_xpu
 std::span<const Rule> kernel_limit_rules();    // AT  preconditions of the ordinary attention kernel
+std::span<const Rule> uneven_group_rules();    // AT  query heads that key/value heads do not share evenly
 std::span<const Rule> local_rules();           // LC  local, sliding-window and chunked attention
 std::span<const Rule> speculative_rules();     // SP  speculative decoding
 std::span<const Rule> graph_rules();           // GR  graphs and torch.compile

@@ -16,12 +16,12 @@ std::vector<const Rule*> join_families() {
   using namespace rules;
   std::vector<const Rule*> all;
   for (const auto family :
-       {value_rules(),         model_class_rules(),    placement_rules(),   backend_rules(),      paging_rules(),
-        mla_rules(),           kernel_limit_rules(),   local_rules(),       speculative_rules(),  graph_rules(),
-        communication_rules(), quantization_rules(),   moe_rules(),         hybrid_rules(),       vision_rules(),
-        serving_rules(),       kernel_pairing_rules(), known_issue_rules(), environment_rules(),  argument_rules(),
-        refusal_rules(),       change_rules(),         input_rules(),       whole_prompt_rules(), deepseek_v4_rules(),
-        stand_in_rules(),      rotary_rules()}) {
+       {value_rules(),       model_class_rules(),   placement_rules(),      backend_rules(),     paging_rules(),
+        mla_rules(),         kernel_limit_rules(),  uneven_group_rules(),   local_rules(),       speculative_rules(),
+        graph_rules(),       communication_rules(), quantization_rules(),   moe_rules(),         hybrid_rules(),
+        vision_rules(),      serving_rules(),       kernel_pairing_rules(), known_issue_rules(), environment_rules(),
+        argument_rules(),    refusal_rules(),       change_rules(),         input_rules(),       whole_prompt_rules(),
+        deepseek_v4_rules(), stand_in_rules(),      rotary_rules()}) {
     for (const Rule& rule : family) all.push_back(&rule);
   }
   return all;
