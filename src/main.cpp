@@ -186,7 +186,8 @@ JsonAsked json_asked(int argc, char** argv) {
 // known what else is read: any other file stays as it is.
 void write_error(const std::string& file, std::string_view report) {
   if (file.empty() || !report::why_no_place(file).empty()) return;
-  if (std::filesystem::exists(std::filesystem::symlink_status(file))) {
+  std::error_code hidden;  // in a folder that is closed to us
+  if (std::filesystem::exists(std::filesystem::symlink_status(file, hidden))) {
     const auto text = read_text(file);
     if (!text || !report::is_own_report(*text)) return;
   }

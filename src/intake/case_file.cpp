@@ -268,8 +268,10 @@ class CaseReader {
       more = read_group();
       if (!resolve_group(each)) break;
     }
-    if (why_not_.empty()) return std::nullopt;
-    return Error{fmt::format("{}:{}: {}", options_.cases, number_, why_not_)};
+    if (!why_not_.empty()) return Error{fmt::format("{}:{}: {}", options_.cases, number_, why_not_)};
+    // A standard input that is closed, or a directory, has no lines, as one that is empty.
+    if (in_.bad()) return Error{fmt::format("cannot read cases from {}", options_.cases)};
+    return std::nullopt;
   }
 
  private:

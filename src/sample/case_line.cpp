@@ -43,10 +43,10 @@ constexpr const auto& words_of(Granularity) { return kGranularities; }
 // How many requests one item of a list of lengths may stand for; print_integers() takes several items for more.
 constexpr std::int64_t kMostRequests = 65536;
 
-bool fits(std::int64_t value, std::int64_t least) { return value >= least && value <= limits::kCaseNumber; }
+bool fits(std::int64_t value, std::int64_t least, std::int64_t most) { return value >= least && value <= most; }
 
 // "1,63,64" and "4096x8": a length, or a length and how many requests have it.
-std::optional<std::vector<std::int64_t>> integers(std::string_view text, std::int64_t least) {
+std::optional<std::vector<std::int64_t>> integers(std::string_view text, std::int64_t least, std::int64_t most) {
   std::vector<std::int64_t> values;
   while (true) {
     const std::size_t comma = std::min(text.find(','), text.size());
@@ -55,7 +55,7 @@ std::optional<std::vector<std::int64_t>> integers(std::string_view text, std::in
     const auto value = number_in<std::int64_t>(item.substr(0, cross));
     const auto times =
         cross == item.size() ? std::optional<std::int64_t>{1} : number_in<std::int64_t>(item.substr(cross + 1));
-    if (!value || !fits(*value, least) || !times || *times < 1 || *times > kMostRequests) return std::nullopt;
+    if (!value || !fits(*value, least, most) || !times || *times < 1 || *times > kMostRequests) return std::nullopt;
     if (values.size() + static_cast<std::size_t>(*times) > limits::kCaseRequests) return std::nullopt;
     values.insert(values.end(), static_cast<std::size_t>(*times), *value);
     if (comma == text.size()) return values;
@@ -98,6 +98,7 @@ struct Store {
   KernelCase& target;
   std::string_view text;
   std::int64_t least;
+  std::int64_t most;
 
   template <typename T>
   [[nodiscard]] bool put(T KernelCase::*member, const std::optional<T>& value) const {
@@ -120,10 +121,10 @@ struct Store {
     const auto value = number_in<double>(text);
     return value && *value > 0.0 && *value <= std::numeric_limits<float>::max() && put(m, value);
   }
-  bool operator()(std::vector<std::int64_t> KernelCase::*m) const { return put(m, integers(text, least)); }
+  bool operator()(std::vector<std::int64_t> KernelCase::*m) const { return put(m, integers(text, least, most)); }
   bool operator()(std::int64_t KernelCase::*m) const {
     const auto value = number_in<std::int64_t>(text);
-    return value && fits(*value, least) && put(m, value);
+    return value && fits(*value, least, most) && put(m, value);
   }
   bool operator()(std::uint64_t KernelCase::*m) const { return put(m, number_in<std::uint64_t>(text)); }
 };
@@ -195,7 +196,7 @@ Result<KernelCase> parse_case(std::string_view line) {
       if (++i == words.size()) return failure(fmt::format("{} needs a value", name));
       value = words[i];
     }
-    if (!std::visit(Store{kernel_case, value, option->least}, option->member)) {
+    if (!std::visit(Store{kernel_case, value, option->least, option->most}, option->member)) {
       return failure(fmt::format("'{}' is no value of {}", value, name));
     }
   }

@@ -46,7 +46,7 @@ const std::array kOptions{
     CaseOption{"--context", &KernelCase::context},
     CaseOption{"--sizing", &KernelCase::sizing},
     CaseOption{"--index-block", &KernelCase::index_block},
-    CaseOption{"--empty", &KernelCase::empty_percent, 0},
+    CaseOption{"--empty", &KernelCase::empty_percent, 0, 100},
     CaseOption{"--empty-zeros", &KernelCase::empty_zeros},
     CaseOption{"--chunk-size", &KernelCase::delta_chunk},
     CaseOption{"--l2norm", &KernelCase::l2norm},

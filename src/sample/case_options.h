@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "preflight/kernel_case.h"
+#include "src/base/limits.h"
 
 namespace preflight {
 
@@ -18,6 +19,7 @@ struct CaseOption {
   std::string_view name;
   CaseMember member;
   std::int64_t least = 1;  // of integers
+  std::int64_t most = limits::kCaseNumber;
 };
 
 // In the order they are printed.
