@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <iterator>
 
 #include "src/base/limits.h"
 #include "src/sources/container_command.h"
@@ -286,13 +287,18 @@ void ShellEvaluator::heed_named_files(const ShellCommand& command) {
 // Each name in `text` but that of the script that the command runs.
 void ShellEvaluator::heed_names(std::string_view text, const ShellCommand& command, std::optional<std::size_t> script) {
   const std::string own = script && *script < command.words.size() ? name_of(command.words[*script].text) : "";
-  spend(text.size() / 8 + 1);
   const std::vector<std::string> names = names_in(text);
+  std::vector<std::string> patterns;
+  std::ranges::copy_if(names, std::back_inserter(patterns), [](const std::string& name) {
+    return name.find(kHole) != std::string::npos || name.find_first_of(kPatternSigns) != std::string::npos;
+  });
+  constexpr std::size_t kFilesOfAStep = 4;  // that are looked for in a word
+  if (!spend(1 + text.size() / 8 + state_.files.size() * (1 + patterns.size()) / kFilesOfAStep)) return;
   std::erase_if(state_.files, [&](const auto& known) {
-    const std::string name = name_of(known.first);
+    const std::string_view name = base_name(known.first);
     if (name == own) return false;
     return text.find(name) != std::string_view::npos ||
-           std::ranges::any_of(names, [&](const std::string& one) { return may_be(one, name); });
+           std::ranges::any_of(patterns, [&](const std::string& one) { return may_be(one, name); });
   });
   if (!looks_beside()) return;
   for (const std::string& name : names) {
