@@ -328,6 +328,10 @@ void ManifestReader::walk_map(const YamlNode& node, Around around, int depth, co
   if (around.dialect == Dialect::kWorkflow) asked(node, azure_ ? "condition" : "if", around);
   if (tasks_) asked(node, "when", around);
   if (tasks_ && runs_by_tag_alone(node)) around.when.add(where({{"one of its tags is asked for"}}));
+  if (is_list(value_of(node, "steps"))) {  // of CircleCI
+    if (key == "when") asked(node, "condition", around);
+    if (key == "unless") around.when.add(where({{"its `unless` lets it"}}));
+  }
   count_replicas(node, around);
   take_executor(node, around);
   take_image(node, around);
@@ -388,6 +392,8 @@ void ManifestReader::walk_map(const YamlNode& node, Around around, int depth, co
     const bool lifecycle = is_scalar(value) && (is_lifecycle(own_key) || is_lifecycle(key));
     if (lifecycle || (lines && is_step(own_key, around)))
       step(*value, around);
+    else if (is_scalar(value) && (own_key == "powershell" || own_key == "pwsh"))
+      in_powershell(*value, around, own_key);
     else if (is_scalar(value) && own_key == "content" && around.dialect == Dialect::kPiece)
       written_file(node, *value, around);
     else if (is_scalar(value))
@@ -446,6 +452,15 @@ void ManifestReader::written_file(const YamlNode& node, const YamlNode& content,
   const SourceText inside{source_.text, given_, {}, &around.env};
   auto done = read_part(text, kind_of(text.text, path), around.name, inside, finder_);
   if (!done) finder_.note({"SH004", fmt::format("{} is not understood: {}", path, done.error().text()), text.begin});
+}
+
+// A step of Azure for another shell than those that are read.
+void ManifestReader::in_powershell(const YamlNode& value, const Around& around, const std::string& key) {
+  const ShellWord script = tree_.word(value);
+  if (!speaks(script) || script.origin.empty()) return;
+  Around inside = around;
+  inside.shell = key;
+  step_elsewhere(script, inside);
 }
 
 // A text under any other key, where it is a launch as it stands: "server_cmd: python -m sglang.launch_server …".

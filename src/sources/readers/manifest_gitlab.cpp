@@ -166,10 +166,30 @@ void ManifestReader::rule_variables(const YamlNode* rules, std::string_view whos
   }
 }
 
+// $$ is a dollar that names nothing, however often a value is filled in. No value holds kDollar itself.
+static constexpr char kDollar = '\x02';
+
+static void keep_dollars(Values& env) {
+  for (auto& [name, value] : env) {
+    for (auto at = value.text.find("$$"); at != std::string::npos; at = value.text.find("$$", at + 1)) {
+      ShellText out = slice(value, 0, at);
+      append(out, {std::string(1, kDollar), {value.origin.empty() ? 0 : value.origin[at]}, {}});
+      append(out, tail(value, at + 2));
+      value = std::move(out);
+    }
+  }
+}
+
 // Values of variables name other variables: they are filled in once all are known.
 void ManifestReader::fill_in(const Values& written, Values& env) const {
-  constexpr std::size_t kNamesOfAStep = 8;  // that are looked for in a value
   env = written;
+  keep_dollars(env);
+  fill_in_names(env);
+  for (auto& [name, value] : env) std::ranges::replace(value.text, kDollar, '$');
+}
+
+void ManifestReader::fill_in_names(Values& env) const {
+  constexpr std::size_t kNamesOfAStep = 8;  // that are looked for in a value
   if (env.size() > limits::kGitlabVariables) {
     for (auto& [name, value] : env) {
       if (value.text.find('$') != std::string::npos)

@@ -153,6 +153,7 @@ class ManifestReader {
   // Steps of workflows.
   void step(const YamlNode& value, const Around& around);
   void tell_scripts(const ShellText& script, const Around& around);
+  void in_powershell(const YamlNode& value, const Around& around, const std::string& key);
   void job_settings(const YamlNode& node, Around& around);
   static void asked(const YamlNode& node, std::string_view key, Around& around);
   static bool decided_by_matrix(const std::string& condition, Around& around);
@@ -211,6 +212,7 @@ class ManifestReader {
   void job_variables(const YamlNode& job, Values& written, int depth);
   void rule_variables(const YamlNode* rules, std::string_view whose, Values& written) const;
   void fill_in(const Values& written, Values& env) const;
+  void fill_in_names(Values& env) const;
   void matrix_variables(const YamlNode& job, Values& env);
   void script_lines(const YamlNode& node, ShellText& out, int depth);
   std::vector<Values> gitlab_matrix(const YamlNode& job);

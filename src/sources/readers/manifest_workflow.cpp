@@ -11,6 +11,7 @@
 #include "src/sources/container_command.h"
 #include "src/sources/programs.h"
 #include "src/sources/readers/manifest_reader.h"
+#include "src/sources/shell/bash_only.h"
 #include "src/sources/readers/workflow_condition.h"
 
 namespace preflight::sources {
@@ -51,6 +52,8 @@ void ManifestReader::step(const YamlNode& value, const Around& around) {
   if (!around.shell.empty() && !is_shell(first_word(around.shell))) return step_elsewhere(script, around);
   RunContext context = context_of(around);
   if (tekton_ && !script.text.starts_with("#!")) context.options = {"-e"};  // which Tekton puts in front
+  const std::string shell(base_name(first_word(around.shell)));
+  if (shell == "sh" || shell == "dash") ask_of_sh(without_expressions(script, around.env), context.unknown);
   turns(script, around, around.env, context);
 }
 
