@@ -24,16 +24,23 @@
 namespace preflight::sources {
 namespace {
 
-// A line with those that it is continued on; `next` is where the following one begins.
-ShellText whole_line(std::string_view text, std::size_t from, std::size_t& next) {
+// A line with those that it is continued on; `next` is where the following one begins. `broken`: where a blank stands
+// behind the backslash at its end, which continues nothing then.
+ShellText whole_line(std::string_view text, std::size_t from, std::size_t& next, std::optional<std::size_t>& broken) {
   ShellText out;
   for (;;) {
     const std::size_t end = std::min(text.find('\n', from), text.size());
-    std::size_t last = end;
-    while (last > from && (text[last - 1] == '\r' || text[last - 1] == ' ' || text[last - 1] == '\t')) --last;
+    std::size_t whole = end;
+    while (whole > from && text[whole - 1] == '\r') --whole;
+    std::size_t last = whole;
+    while (last > from && (text[last - 1] == ' ' || text[last - 1] == '\t')) --last;
+    std::size_t slashes = 0;
+    while (last > from + slashes && text[last - 1 - slashes] == '\\') ++slashes;
     const auto first = text.find_first_not_of(" \t", from);
     const bool comment = !out.text.empty() && first < end && (text[first] == '#' || text[first] == ';');
-    const bool continued = last > from && text[last - 1] == '\\';
+    const bool asks = slashes % 2 == 1;  // two of them are one that continues nothing
+    const bool continued = asks && last == whole;
+    if (asks && !continued && !comment) broken = last - 1;
     if (!comment) append(out, piece(text, from, continued ? last - 1 : last));
     next = end + 1;
     if ((!continued && !comment) || end == text.size()) return out;
@@ -386,7 +393,9 @@ class UnitReader {
   void take(std::string_view text, bool elsewhere) {
     for (std::size_t from = 0; from < text.size();) {
       std::size_t next = 0;
-      ShellText line = whole_line(text, from, next);
+      std::optional<std::size_t> broken;
+      ShellText line = whole_line(text, from, next, broken);
+      if (broken && !elsewhere) tell_broken(line, *broken);
       from = next;
       if (elsewhere) std::fill(line.origin.begin(), line.origin.end(), std::size_t{0});
       if (line.text.size() > limits::kArgumentBytes) {
@@ -398,6 +407,17 @@ class UnitReader {
   }
 
  private:
+  // Releases of systemd end the line there, and pass over what stands below.
+  void tell_broken(const ShellText& line, std::size_t at) {
+    const bool matters = line.text.starts_with("Exec") || line.text.starts_with("Environment");
+    if (matters)
+      context.unknown.push_back(
+          {"a blank stands behind this backslash: systemd ends the line here, and passes over the "
+           "next one; take the blank away",
+           at,
+           {}});
+  }
+
   void setting(const ShellText& line, bool here) {
     if (line.text.starts_with('[')) {
       in_container_ = line.text.starts_with("[Container]");
