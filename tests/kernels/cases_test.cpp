@@ -83,10 +83,10 @@ INSTANTIATE_TEST_SUITE_P(All, KernelCasesAsOnAGpu, ::testing::ValuesIn(kernel_na
 
 TEST(DecodeKernels, FindRowsBehindTheEndOf32Bits) {
   PREFLIGHT_NEEDS_DEVICE();
-  if (!gives_far_pages()) {
-    GTEST_SKIP() << "the device gives no buffer of " << kFarPagesBytes << " bytes";
-  }
-  for (const std::string_view line : kFarPages) {
+  const std::vector<KernelCase> cases = far_pages();
+  if (cases.empty()) GTEST_SKIP() << "the device gives no buffer of 2 GiB";
+  for (const KernelCase& c : cases) {
+    const std::string line = print_case(c);
     for (const RunOptions& form : {RunOptions{.large_cases = true}, RunOptions{.as_gpu = true, .large_cases = true},
                                    RunOptions{.as_gpu = true, .plain_tiles = true, .large_cases = true},
                                    RunOptions{.as_gpu = true, .emulated_lanes = 16, .large_cases = true}}) {

@@ -50,11 +50,9 @@ std::vector<KernelCase> cases_of_its_file(std::string_view kernel) {
   return *cases;
 }
 
-std::vector<KernelCase> far_pages(std::string_view kernel) {
-  std::vector<KernelCase> cases;
-  for (const std::string_view line : kFarPages) {
-    if (const auto c = parse_case(line); c && c->kernel == kernel) cases.push_back(*c);
-  }
+std::vector<KernelCase> far_pages_of(std::string_view kernel) {
+  std::vector<KernelCase> cases = far_pages();
+  std::erase_if(cases, [&](const KernelCase& c) { return c.kernel != kernel; });
   return cases;
 }
 
@@ -133,9 +131,8 @@ int run(std::span<char*> words) {
   if (!simulator_log().empty()) {
     if (dies_of_its_accesses(kernel, options, hair)) return 1;
   } else {
-    // Not of a GPU: NVIDIA's driver says that it fills memory behind 4 GiB, and does not. Nor where no buffer is as
-    // large: every mutant would die of that.
-    const auto far = on_gpu || !gives_far_pages() ? std::vector<KernelCase>{} : far_pages(kernel);
+    // Not of a GPU: NVIDIA's driver says that it fills memory behind 4 GiB, and does not.
+    const auto far = on_gpu ? std::vector<KernelCase>{} : far_pages_of(kernel);
     if (dies("check", cases_of_check(kernel), options, on_gpu, hair) ||
         dies("cases", cases_of_its_file(kernel), options, on_gpu, hair) ||
         dies("far pages", far, options, on_gpu, hair)) {
