@@ -422,7 +422,8 @@ Val Follower::decorated(const Stmt& one, Val v) {
       (void)at_exit(name, a);
     } else if ((name == "click.option" || name == "click.argument") && v.is(Val::Kind::kFunction)) {
       take_click_option(v.object, *decorator.object, (*it)->begin);
-    } else if (decorator.is(Val::Kind::kFunction) && (v.is(Val::Kind::kFunction) || v.is(Val::Kind::kClass))) {
+    } else if ((decorator.is(Val::Kind::kFunction) || decorator.is(Val::Kind::kClass)) &&
+               (v.is(Val::Kind::kFunction) || v.is(Val::Kind::kClass))) {
       Arguments a;
       a.values = {v};
       a.at = one.begin;
