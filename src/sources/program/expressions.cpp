@@ -1054,7 +1054,9 @@ Val Follower::environment_variable(const Val& dict, const std::string& name, con
     out.mystery = std::make_shared<const Mystery>(Mystery{open, at, name});
     return out;
   }
-  if (fallback != nullptr && !fallback->is(Val::Kind::kNone)) return take_default(name, *fallback, at);
+  const bool empty = fallback != nullptr && fallback->known_text() && fallback->text->text.empty();
+  if (fallback != nullptr && !fallback->is(Val::Kind::kNone) && !(empty && asks_for_empty_))
+    return take_default(name, *fallback, at);
   if (fallback == nullptr && !set_where_it_runs(name)) may_raise("KeyError", at);
   Val out = unknown(name + " is a variable of where the program runs", at);
   auto mystery = std::make_shared<Mystery>(*out.mystery);
@@ -1128,6 +1130,8 @@ Arguments Follower::arguments_of(const Expr& e) {
     } else if (v.is(Val::Kind::kDict) && v.object->of != nullptr &&
                made_args({.kind = Val::Kind::kInstance, .object = v.object->of}) != nullptr) {
       out.more.push_back(unclear(*one.value));  // SGLang sets the others itself
+      out.more.back().begin = one.value->begin;
+      out.more.back().end = one.value->end;
     } else if (v.is(Val::Kind::kDict) && v.object->now.open.empty() && !v.object->now.inherits) {
       spend(2 * v.object->now.pairs.size());
       for (const auto& [key, entry] : v.object->now.pairs) {

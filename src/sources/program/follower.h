@@ -39,6 +39,8 @@ class Follower {
            bool nothing_given = true, const ProgramStart* start = nullptr);
   Result<bool> run();
   void spend_at_most(std::size_t steps) { steps_ = std::min(steps_, steps); }
+  // A variable whose default is an empty text is asked for: a program that ends without it is started with it.
+  void ask_for_empty() { asks_for_empty_ = true; }
 
  private:
   // --- states (states.cpp) ---
@@ -672,6 +674,7 @@ class Follower {
   std::string image_;       // of the container that is started
   TakenDefaults defaults_;  // so far
   bool nothing_given_;
+  bool asks_for_empty_ = false;
   bool whole_ = false;  // a program as it runs: what it does not set is not set
   const ProgramStart* start_;
   std::set<std::string> written_files_;  // names of files that the program may have written

@@ -47,20 +47,43 @@ void blank_line(std::string& text, std::size_t at) {
   if (said && first < end) text[first] = '0';  // a statement, where a block may need one
 }
 
-// Whether a program that asks for variables, or counts its arguments, comes to a launch where there are none;
-// sys.exit("set …") ends others, and leaves functions that nothing calls.
-bool launches_without_any(const SourceText& source, const program::Program& tree, const std::string& doubt,
-                          const ProgramStart* start) {
-  constexpr auto kAsks = std::to_array<std::string_view>({"environ", "getenv", "len(sys.argv)"});
-  if (std::ranges::none_of(kAsks, [&](std::string_view sign) { return source.text.find(sign) != source.text.npos; }))
-    return true;
-  LaunchFinder found(source.text, source.given);
-  program::Follower probe(source, found, tree, doubt, true, start);
-  probe.spend_at_most(limits::kProbeSteps);
-  if (!probe.run()) return false;
+// What is taken for given to a program, from the least on.
+enum class Given { kNothing, kTested, kEmpty };
+
+struct ProgramText {
+  const SourceText& source;
+  const program::Program& tree;
+  const std::string& doubt;
+  const ProgramStart* start;
+};
+
+Result<bool> follow(const ProgramText& text, LaunchFinder& finder, Given given, bool probes) {
+  program::Follower follower(text.source, finder, text.tree, text.doubt, given == Given::kNothing, text.start);
+  if (given == Given::kEmpty) follower.ask_for_empty();
+  if (probes) follower.spend_at_most(limits::kProbeSteps);
+  return follower.run();
+}
+
+// Whether a program comes to a launch with that; sys.exit("set …") ends others, and leaves functions that nothing
+// calls.
+bool launches_with(const ProgramText& text, Given given) {
+  LaunchFinder found(text.source.text, text.source.given);
+  if (!follow(text, found, given, true)) return false;
   const std::vector<LaunchCommand> launches = found.take();
   return std::ranges::any_of(launches,
                              [](const LaunchCommand& launch) { return !launch.when.has(Condition::Kind::kUncalled); });
+}
+
+// Of a program that asks for variables, or counts its arguments: what it needs to come to a launch.
+Given needs(const ProgramText& text) {
+  constexpr auto kAsks = std::to_array<std::string_view>({"environ", "getenv", "len(sys.argv)"});
+  const std::string_view all = text.source.text;
+  if (std::ranges::none_of(kAsks, [&](std::string_view sign) { return all.find(sign) != all.npos; }))
+    return Given::kNothing;
+  if (launches_with(text, Given::kNothing)) return Given::kNothing;
+  const bool empties = all.find("\"\")") != all.npos || all.find("'')") != all.npos;
+  if (!empties || launches_with(text, Given::kTested)) return Given::kTested;
+  return launches_with(text, Given::kEmpty) ? Given::kEmpty : Given::kTested;
 }
 
 }  // namespace
@@ -74,8 +97,8 @@ Result<bool> read_program(const SourceText& source, LaunchFinder& finder, const 
     SourceText understood = source;
     understood.text = text;
     if (tree.fault == std::string_view::npos) {
-      const bool free = launches_without_any(understood, tree, doubt, start);
-      return program::Follower(understood, finder, tree, doubt, free, start).run();
+      const ProgramText program{understood, tree, doubt, start};
+      return follow(program, finder, needs(program), false);
     }
     if (i == 0 && python_tokens(text).size() >= limits::kPythonTokens) return true;
     const int line = source.line != nullptr ? (*source.line)(tree.fault) : finder.place(tree.fault).line;
