@@ -138,6 +138,19 @@ TEST(MemorySheet, CompressedLayersCostAShareOfALatent) {
   EXPECT_THAT(of("0.5.14").err, ::testing::HasSubstr("compressed layers are not counted"));
 }
 
+// States that are replayed take room of a model that keeps some; 0.5.23 sizes the pools of any other as without.
+TEST(MemorySheet, StatesThatAreReplayedConcernModelsThatKeepThem) {
+  const auto told = [](const char* model, const char* more) {
+    const auto run = run_tool({"memory", "--weights-gib", "4", "--format", "json", "--", "--model-path", model,
+                               "--device", "xpu", "--disable-radix-cache", more});
+    return run.err.empty() ? nlohmann::json::parse(run.out)["tokens"].dump() : run.err;
+  };
+  constexpr const char* kReplayed = "--enable-linear-replayssm-spec";
+  EXPECT_THAT(told("Qwen/Qwen3.5-9B", kReplayed), ::testing::HasSubstr("replayssm-spec are not counted"));
+  EXPECT_GT(std::stol(told("Qwen/Qwen3-8B", "--skip-server-warmup")), 0);
+  EXPECT_EQ(told("Qwen/Qwen3-8B", kReplayed), told("Qwen/Qwen3-8B", "--skip-server-warmup"));
+}
+
 // 43 layers of 256 experts, three matrices of 4096 by 2048 each: 4 bits and a byte for 32, or 8 bits and 4 bytes for
 // blocks of 128 by 128.
 TEST(MemorySheet, ExpertsOfDeepSeekV4AreMadeAsTheVariableSays) {

@@ -45,7 +45,9 @@ std::string uncounted_option(const LaunchView& view) {
   if (on(Field::encoder_only)) return "--encoder-only loads the model's tower alone, which is not counted by itself";
   if (on(Field::enable_unified_memory)) return "the pools of --enable-unified-memory are not counted";
   if (on(Field::enable_kv_cache_sharding)) return "the pools of --enable-kv-cache-sharding are not counted";
-  if (on(Field::enable_linear_replayssm_spec)) return "the pools of --enable-linear-replayssm-spec are not counted";
+  const bool keeps_states = view.has_model() && recurrent_state(view.model()) != RecurrentState::kNone;
+  if (keeps_states && on(Field::enable_linear_replayssm_spec))
+    return "the pools of --enable-linear-replayssm-spec are not counted";
   return {};
 }
 
