@@ -64,6 +64,9 @@ Condition unless_no_value(std::size_t line) {
 Condition called_by(std::string_view decorator, std::string_view function) {
   return made(Condition::Kind::kDecorated, "as @", {named(decorator), {" calls "}, named(function)});
 }
+Condition left_by(std::string_view decorator, std::string_view function) {
+  return made(Condition::Kind::kDecorated, "as @", {named(decorator), {" leaves what "}, named(function), {" gives"}});
+}
 Condition uncalled(std::string_view function) {
   return made(Condition::Kind::kUncalled, "in ", {named(function), {", which nothing here calls"}});
 }

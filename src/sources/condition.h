@@ -66,6 +66,7 @@ Condition unless_unset(std::string_view variable, std::size_t line);
 Condition unless_no_file(std::size_t line);
 Condition unless_no_value(std::size_t line);
 Condition called_by(std::string_view decorator, std::string_view function);  // "as @decorator calls function"
+Condition left_by(std::string_view decorator, std::string_view function);  // "as @decorator leaves what function gives"
 Condition uncalled(std::string_view function);
 
 struct Conditions {

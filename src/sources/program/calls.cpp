@@ -452,7 +452,7 @@ Val Follower::left_by_decorator(const Object& function, Val gave, std::size_t at
   const std::string decorator = function.altered.substr(0, function.altered.find('('));
   const auto begins = [&](std::string_view one) { return decorator.starts_with(one); };
   if (gave.is(Kind::kNone) || gave.is(Kind::kUnknown) || std::ranges::any_of(kLeaves, begins)) return gave;
-  const std::string what = fmt::format("as @{} leaves what {} gives", decorator, function.name);
+  const Condition what = left_by(decorator, function.name);
   if (decorator.find("dispatch") != std::string::npos)  // another function may be called in its place
     return unknown(fmt::format("what @{} calls for {} is not followed", decorator, function.name), at);
   if (std::ranges::find(endings_, what) == endings_.end() && endings_.size() < kMostEndings) endings_.push_back(what);

@@ -274,8 +274,7 @@ void Follower::left_server_args() {
     if (!made.where || made.started || started_at_.contains(made.call.at)) continue;
     RunContext where = *made.where;
     if (made.asked && !made.handed)
-      where.when +=
-          (where.when.empty() ? "" : "; ") + std::string("where something starts a server with these ServerArgs");
+      where.when.add(sources::where({{"something starts a server with these ServerArgs"}}));
     start_made(made, made.handed ? *made.handed : made.object->now, std::move(where));
   }
 }
