@@ -665,7 +665,7 @@ bool LaunchFinder::starts_server(const std::vector<ShellWord>& words, std::size_
   if (const bool is_open =
           !words[at].unknowns.empty() && server->first > at && !base_name(words[at].text).starts_with("python");
       is_open) {
-    const std::string& name = words[at].unknowns.front().unset;
+    const std::string name = words[at].unknowns.front().unset();
     launch.when.add(name.empty() ? where({{"the program in front of its module is Python"}})
                                  : where({named(name), {" is set to a Python"}}));
     launch.sure = false;

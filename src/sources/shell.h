@@ -32,8 +32,9 @@ struct Unknown {
   enum class Place { kNone, kFile, kFolder };
   Place place = Place::kNone;
   std::string path = {};
-  std::string unset = {};     // the variable that nothing sets, whose value it is
-  std::string asks_for = {};  // the variable that it asks for, whoever may have set that
+  std::string variable = {};  // that it asks for: TP, $1
+  bool nothing_sets = false;  // that one
+  [[nodiscard]] std::string unset() const { return nothing_sets ? variable : std::string(); }
 };
 inline constexpr char kHole = '\x1a';  // only where `unknowns` has an entry; anywhere else it is itself
 

@@ -400,7 +400,8 @@ Conditions ShellEvaluator::when_now(ShellCommand& command) const {
   // What the command's own words ask for need not be said again.
   const auto asks_for = [&](const std::string& name) {
     return std::ranges::any_of(command.words, [&](const ShellWord& word) {
-      return std::ranges::any_of(word.unknowns, [&](const Unknown& u) { return u.asks_for == name; });
+      return std::ranges::any_of(word.unknowns,
+                                 [&](const Unknown& u) { return u.variable == name || u.variable == "$" + name; });
     });
   };
   for (const auto& [what, depth] : state_.may_end) {
@@ -967,8 +968,8 @@ bool ShellEvaluator::asks_for_nothing(const std::string& name, const Part& asked
   }
   if (start_.is_here) return false;
   const auto value = lookup(name);
-  if (value && value->text.size() == 1 && value->unknowns.size() == 1 && !value->unknowns.front().unset.empty()) {
-    const std::string& unset = value->unknowns.front().unset;
+  if (value && value->text.size() == 1 && value->unknowns.size() == 1 && value->unknowns.front().nothing_sets) {
+    const std::string& unset = value->unknowns.front().variable;
     const bool argument_of_start = unset.starts_with('$');
     if (is_given(argument_of_start ? unset.substr(1) : unset)) return false;
     if (argument_of_start && !state_.arguments_known) take_no_arguments(value->unknowns.front().offset);

@@ -181,9 +181,9 @@ std::optional<ShellText> ShellEvaluator::lookup(const std::string& name) const {
     ShellText out = unknown_text(
         fmt::format("${} is a value of the running shell and not known here; give it with {}", name, how_to_set(name)),
         0);
-    out.unknowns.front().asks_for = name;
-    if (number && *number > 0 && state_.arguments_of_start && !state_.arguments_lost && shifting_ == 0)
-      out.unknowns.front().unset = "$" + name;
+    out.unknowns.front().variable = "$" + name;
+    out.unknowns.front().nothing_sets =
+        number && *number > 0 && state_.arguments_of_start && !state_.arguments_lost && shifting_ == 0;
     return out;
   }
   if (state_.variables.contains(name)) return std::nullopt;  // unset here

@@ -133,8 +133,8 @@ class ShellEvaluator::Parameter {
     if (shell_.state_.exits_on_unset) shell_.unset_now_.push_back(when_set());
     out_.open();
     Unknown why{0, why_not_set(), origin_};
-    why.asks_for = name_;
-    if (!is_touched() && part_.op.empty() && part_.prefix != '#' && shell_name_start(name_.front())) why.unset = name_;
+    why.variable = name_;
+    why.nothing_sets = !is_touched() && part_.op.empty() && part_.prefix != '#' && shell_name_start(name_.front());
     out_.put_unknown(why);
   }
   [[nodiscard]] Condition when_set() const { return unless_unset(name_, shell_.line_of(shell_.outer(part_.begin))); }
@@ -384,7 +384,7 @@ class ShellEvaluator::Parameter {
   // X=$TP, and then ${X:-2}: what nothing sets is nothing here, too.
   void take_carried(char op) {
     const bool carried = value_ && value_->text.size() == 1 && value_->unknowns.size() == 1 && is_touched();
-    const std::string unset = carried ? value_->unknowns.front().unset : std::string();
+    const std::string unset = carried ? value_->unknowns.front().unset() : std::string();
     const bool given = shell_.is_given(unset) || (unset.starts_with('$') && shell_.is_given(unset.substr(1)));
     if (unset.empty() || given || every_ || shell_.state_.exits_on_unset || shell_.start_.asked.contains(unset)) return;
     stand_in(unset, op);
