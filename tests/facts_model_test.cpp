@@ -374,22 +374,6 @@ TEST(ModelFacts, ARefusalOfTheClassNamesWhatItLookedAt) {
   EXPECT_EQ(refusal->message, "the configuration class refuses mamba_n_heads");
 }
 
-// huggingface_hub takes a tuple alone for a declared one, which no file has: a list is one of whole numbers, or
-// refused.
-TEST(ModelFacts, AListIsNoTuple) {
-  const auto tower = [](const std::string& size) {
-    return refusal_of(outcome_of(
-        R"({"model_type":"llava","architectures":["LlavaForConditionalGeneration"],"text_config":{"model_type":"mistral"},
-            "vision_config":{"model_type":"pixtral","image_size":)" +
-            size + "}}",
-        kNew));
-  };
-  for (const char* taken : {"1024", "[]", "[1024, 1024]", "[1, 2, 3]"}) EXPECT_EQ(tower(taken), "") << taken;
-  for (const char* refused : {R"(["full_attention"])", "[1.5]", "[[1]]", "[true]"}) {
-    EXPECT_EQ(tower(refused), "StrictDataclassFieldValidationError parse") << refused;
-  }
-}
-
 // nano_nemotron_vl.py makes an object of what tells of the sounds.
 TEST(ModelFacts, ASoundTowerIsHeardOf) {
   const std::string model =
