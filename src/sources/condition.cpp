@@ -44,9 +44,9 @@ Condition with_value(std::string_view variable, std::string_view value) {
   out.variable = variable;
   return out;
 }
-Condition as(std::vector<Said> said) { return made(Condition::Kind::kPart, "as ", said); }
-Condition where(std::vector<Said> said) { return made(Condition::Kind::kIf, "where ", said); }
-Condition unless(std::vector<Said> said) { return made(Condition::Kind::kUnless, kUnless, said); }
+Condition as(const std::vector<Said>& said) { return made(Condition::Kind::kPart, "as ", said); }
+Condition where(const std::vector<Said>& said) { return made(Condition::Kind::kIf, "where ", said); }
+Condition unless(const std::vector<Said>& said) { return made(Condition::Kind::kUnless, kUnless, said); }
 Condition unless_ended(std::string_view what, std::size_t line) {
   return made(Condition::Kind::kUnless, kUnless, {{std::string(what)}, at_line(line)});
 }

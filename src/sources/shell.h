@@ -31,9 +31,9 @@ struct Unknown {
   // What it names, where that is known and only the way it is written is not: $0, $(dirname "$0").
   enum class Place { kNone, kFile, kFolder };
   Place place = Place::kNone;
+  bool nothing_sets = false;  // `variable`; here, where it takes no room: a text may have a million of these
   std::string path = {};
   std::string variable = {};  // that it asks for: TP, $1
-  bool nothing_sets = false;  // that one
   [[nodiscard]] std::string unset() const { return nothing_sets ? variable : std::string(); }
 };
 inline constexpr char kHole = '\x1a';  // only where `unknowns` has an entry; anywhere else it is itself

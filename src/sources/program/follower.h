@@ -596,8 +596,8 @@ class Follower {
   [[nodiscard]] std::optional<Val> bound(const std::string& name) const;
 
   // --- what is known of everything ---
-  [[nodiscard]] int line(std::size_t at) const {
-    return source_.line != nullptr ? (*source_.line)(at) : finder_.place(at).line;
+  [[nodiscard]] std::size_t line(std::size_t at) const {
+    return static_cast<std::size_t>(source_.line != nullptr ? (*source_.line)(at) : finder_.place(at).line);
   }
   // One budget for all that a program does, makes and holds: whoever goes through something spends on it.
   void spend(std::size_t steps) const;
