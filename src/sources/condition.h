@@ -58,9 +58,9 @@ Condition in_branch(std::size_t line);
 Condition in_loop(std::size_t line);
 Condition in_turn(std::size_t turn);
 Condition with_value(std::string_view variable, std::string_view value);
-Condition as(const std::vector<Said>& said);                             // "as worker 1"
-Condition where(const std::vector<Said>& said);                          // "where …"
-Condition unless(const std::vector<Said>& said);                         // "unless …"
+Condition as(const std::vector<Said>& said);                      // "as worker 1"
+Condition where(const std::vector<Said>& said);                   // "where …"
+Condition unless(const std::vector<Said>& said);                  // "unless …"
 Condition unless_ended(std::string_view what, std::size_t line);  // "unless the script ends at line 3"
 Condition unless_unset(std::string_view variable, std::size_t line);
 Condition unless_no_file(std::size_t line);
