@@ -175,6 +175,8 @@ JsonAsked json_asked(int argc, char** argv) {
         value = words[i + 1];
       else if (value.starts_with('='))
         value.remove_prefix(1);
+      else  // --formatted: another option
+        continue;
       if (value == "json" || value == "json=-") asked.on_output = true;
       if (value.starts_with(kFile) && value != "json=-" && asked.file.empty()) asked.file = value.substr(kFile.size());
     }

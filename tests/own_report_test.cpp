@@ -56,6 +56,14 @@ TEST(OwnReport, NeverTakesThePlaceOfAnythingElse) {
   EXPECT_FALSE(std::filesystem::exists(absent));
 }
 
+TEST(OwnReport, IsNotAskedForByAnOptionThatMerelyBeginsSo) {
+  const TemporaryDirectory folder;
+  const std::string absent = folder.path() + "/absent.json";
+  EXPECT_EQ(check({"--outputjson=" + absent}).status, 2);
+  EXPECT_FALSE(std::filesystem::exists(absent));
+  EXPECT_EQ(check({"--formatjson"}).out, "");
+}
+
 TEST(OwnReport, IsKnownByItsBeginning) {
   EXPECT_TRUE(report::is_own_report("{\n  \"format_version\": 1,\n  \"tool\": {\n    \"name\": \"xpu-preflight\""));
   EXPECT_FALSE(report::is_own_report("{\"tool\": {\"name\": \"other\"}}"));
