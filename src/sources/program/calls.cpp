@@ -455,7 +455,7 @@ Val Follower::left_by_decorator(const Object& function, Val gave, std::size_t at
   const Condition what = left_by(decorator, function.name);
   if (decorator.find("dispatch") != std::string::npos)  // another function may be called in its place
     return unknown(fmt::format("what @{} calls for {} is not followed", decorator, function.name), at);
-  if (std::ranges::find(endings_, what) == endings_.end() && endings_.size() < kMostEndings) endings_.push_back(what);
+  may_have_ended(what);
   return gave;
 }
 

@@ -276,8 +276,7 @@ void Follower::meet_missing(std::size_t from, const std::function<bool(const Val
   missing_.resize(from);  // what is asked of a handler may be missing itself, where something was raised
   missing_.insert(missing_.end(), left.begin(), left.end());
   for (std::size_t i = from; i < missing_.size() && tries_ == 0; ++i) {
-    const Condition what = unless_ended("the program ends", line(missing_[i].at));
-    if (endings_.size() < kMostEndings && std::ranges::find(endings_, what) == endings_.end()) endings_.push_back(what);
+    may_have_ended(unless_ended("the program ends", line(missing_[i].at)));
   }
   if (tries_ == 0) missing_.resize(std::min(from, missing_.size()));
 }
@@ -332,9 +331,8 @@ void Follower::end_or_raise(Left left, Flow& out) {
     return;
   }
   drop(left.state);
-  const Condition what = leaves(left);
   ended_at_ = left.at;
-  if (endings_.size() < kMostEndings && std::ranges::find(endings_, what) == endings_.end()) endings_.push_back(what);
+  may_have_ended(leaves(left));
 }
 
 // The body runs where the function of the context yields, and what it raises is raised there.

@@ -98,6 +98,11 @@ Condition Follower::leaves(const Left& left) const {
   return unless_ended(what, line(left.at));
 }
 
+void Follower::may_have_ended(const Condition& what) {
+  const bool told = std::find(endings_.begin(), endings_.end(), what) != endings_.end();
+  if (!told && endings_.size() < kMostEndings) endings_.push_back(what);
+}
+
 Follower::Flow Follower::run(const Block& block) {
   Flow out;
   const std::size_t outer = conditions_.size();
@@ -135,9 +140,7 @@ Follower::Flow Follower::leave(Way way, Val value, std::size_t at) {
   Left left{way, std::move(value), nullptr, at};
   if (way == Way::kRaise && tries_ == 0) {
     ended_at_ = at;
-    const Condition what = leaves(left);
-    const bool told = std::find(endings_.begin(), endings_.end(), what) != endings_.end();
-    if (!told && endings_.size() < kMostEndings) endings_.push_back(what);
+    may_have_ended(leaves(left));
     return out;
   }
   left.state = take();

@@ -92,6 +92,7 @@ class Follower {
   Flow leave(Way way, Val value, std::size_t at);
   Flow branch(const Step& yes, const Step& no, std::size_t at);
   [[nodiscard]] Condition leaves(const Left& left) const;
+  void may_have_ended(const Condition& what);
   void assign(const Stmt& one);
   void add_field(const Stmt& one, std::string_view type);
   void grow(const Stmt& one);
@@ -422,6 +423,7 @@ class Follower {
   std::optional<Val> map_of_pool(bool spreads, bool own, Arguments& a);
   std::optional<Val> pool_call(const std::string& name, const Object& pool, Arguments& a);
   Val in_process(bool own, const std::function<Val()>& run);
+  Val copy_of_what(const std::function<Val()>& run, const std::function<void()>& put_back);
   Val in_spawned(const std::function<Val()>& run);
   void take_start_method(const Arguments& a);
   void copy_arguments(Arguments& a);

@@ -469,36 +469,8 @@ void Follower::take_start_method(const Arguments& a) {
   if (method != nullptr && method->known_text()) spawns_ = spawns_ || method->text->text != "fork";
 }
 
-// A process that imports the program anew: what its main part changed is not there, but for the environment and copies
-// of what it is handed. Twice turned to, the state is the one that it was.
-Val Follower::in_spawned(const std::function<Val()>& run) {
-  const Content variables = environ_->now;
-  const auto turn = [&] { turn_to(as_imported_); };
-  turn();
-  touch(environ_);
-  environ_->now = variables;
-  Val out;
-  try {
-    out = run();
-  } catch (const Thrown&) {
-    turn();
-    throw;
-  }
-  std::map<const Object*, Object*> made;
-  auto copy = deep_copy(out, made);
-  turn();
-  return copy ? *copy : unclear(out.begin, std::max(out.begin, out.end));
-}
-
-// Runs what another process runs, where `own`: what it changes is that one's alone, and what it gives is a copy.
-Val Follower::in_process(bool own, const std::function<Val()>& run) {
-  if (!own) return run();
-  if (spawns_ && as_imported_) return in_spawned(run);
-  const StatePtr before = take();
-  const auto put_back = [&] {
-    turn_to(before);
-    drop(before);
-  };
+// A copy of what `run` gives, made before `put_back` brings back the state that it changed; what it raises goes on.
+Val Follower::copy_of_what(const std::function<Val()>& run, const std::function<void()>& put_back) {
   Val out;
   try {
     out = run();
@@ -510,6 +482,28 @@ Val Follower::in_process(bool own, const std::function<Val()>& run) {
   auto copy = deep_copy(out, made);
   put_back();
   return copy ? *copy : unclear(out.begin, std::max(out.begin, out.end));
+}
+
+// A process that imports the program anew: what its main part changed is not there, but for the environment and copies
+// of what it is handed. Twice turned to, the state is the one that it was.
+Val Follower::in_spawned(const std::function<Val()>& run) {
+  const Content variables = environ_->now;
+  const auto turn = [&] { turn_to(as_imported_); };
+  turn();
+  touch(environ_);
+  environ_->now = variables;
+  return copy_of_what(run, turn);
+}
+
+// Runs what another process runs, where `own`: what it changes is that one's alone, and what it gives is a copy.
+Val Follower::in_process(bool own, const std::function<Val()>& run) {
+  if (!own) return run();
+  if (spawns_ && as_imported_) return in_spawned(run);
+  const StatePtr before = take();
+  return copy_of_what(run, [&] {
+    turn_to(before);
+    drop(before);
+  });
 }
 
 // In a thread: what fails in it, or has no end, holds up that thread alone.
