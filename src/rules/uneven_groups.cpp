@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "src/facts/kinds.h"
+#include "src/plan/decode_shape.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
 
@@ -21,7 +22,7 @@ std::optional<Finding> uneven_groups(const LaunchFacts& f) {
   }
   const std::int64_t sharing = std::max<std::int64_t>(1, f.dcp());  // ranks that keep the same key/value heads
   const std::int64_t queries = m.num_attention_heads / ranks * sharing;
-  const std::int64_t kv = std::max<std::int64_t>(1, all_kv / std::max<std::int64_t>(1, ranks / sharing));
+  const std::int64_t kv = plan::heads_per_rank(all_kv, std::max<std::int64_t>(1, ranks / sharing));
   if (queries <= 0 || queries % kv == 0) return std::nullopt;
   const std::int64_t group = queries / kv;
   return Finding{.message = group == 0 ? fmt::format("{} query heads are fewer than {} key/value heads", queries, kv)
