@@ -47,6 +47,7 @@ std::array<std::atomic<bool>, kPlaces>& reached() {
 // Before every table of the program is made.
 __attribute__((init_priority(101))) const Choice kChoice = read_choice();
 
+// At whichever end: the tests return from main, the program leaves by quick_exit.
 __attribute__((destructor)) void write_reached() {
   if (kChoice.reached_file == nullptr) return;
   std::FILE* file = std::fopen(kChoice.reached_file, "a");  // a test may start processes
@@ -56,6 +57,8 @@ __attribute__((destructor)) void write_reached() {
   }
   std::fclose(file);
 }
+
+__attribute__((constructor)) void write_reached_at_a_quick_exit() { std::at_quick_exit(write_reached); }
 
 }  // namespace
 
