@@ -97,6 +97,8 @@ TEST(Shell, WhatABranchOrALoopAssignsIsUnknown) {
       {"A=1; let A=A+1 'B=A*2'; a $A $B", "a|2|4", ""},
       {"((A = N + 1)); a $A", "a|?", "A depends on arithmetic at line 1"},
       {"let A=N+1; a $A", "a|?", "A depends on arithmetic at line 1"},
+      {"((A += 1)); a $A", "a|?", "the variable A is not set; give it"},
+      {"((SLURM_NNODES += 1)); a $SLURM_NNODES", "a|?", "SLURM_NNODES is not set here, only where this runs"},
       {"a $((1+1)) $((N * 2))", "a|2|?", "the variable N is not set"},
       {"a $((1/0))", "a|?", "arithmetic"},
       {"if ((2 > 1)); then A=x; else A=y; fi; a $A", "a|x", ""},

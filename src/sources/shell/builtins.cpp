@@ -67,9 +67,9 @@ bool ShellEvaluator::has_plain_values(const std::string& name) const {
 // What an assignment makes of a value under declare -i, -l and -u.
 ShellValue ShellEvaluator::as_declared(const std::string& name, ShellValue value) {
   const std::string attribute = state_.variables[name].attribute;
-  std::string why =
-      fmt::format("{} was declared {}, and what an assignment makes of that is not followed; give it with {}", name,
-                  attribute, how_to_set(name));
+  Unknown why;
+  why.message = fmt::format("{} was declared {}, and what an assignment makes of that is not followed; give it with {}",
+                            name, attribute, how_to_set(name));
   const std::size_t at = text_.script->origin.empty() ? 0 : text_.script->origin.front();
   if (!value.is_array && attribute == "-i") {
     if (!value.text.unknowns.empty()) return {.text = unknown_text(value.text.unknowns.front().message, at)};
@@ -88,7 +88,7 @@ ShellValue ShellEvaluator::as_declared(const std::string& name, ShellValue value
     }
     return value;
   }
-  return {.text = unknown_text(why, at)};
+  return {.text = unknown_text(why.message, at)};
 }
 
 // The variable that a reference (declare -n) stands for; the name itself where it is none, or not known.

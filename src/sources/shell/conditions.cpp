@@ -187,7 +187,7 @@ class ShellEvaluator::ConditionReader {
   }
   std::optional<std::int64_t> value(const ShellWord& word) {
     if (!word.unknowns.empty()) return std::nullopt;
-    std::string why;
+    Unknown why;
     return word.text.empty() ? std::optional<std::int64_t>(0) : shell_.computed(word, why);
   }
 

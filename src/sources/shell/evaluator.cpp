@@ -1194,7 +1194,7 @@ static bool assigns_in(std::string_view expression) {
 }
 
 // Names that arithmetic may assign, where it cannot be computed: one that is not set is asked for once.
-void ShellEvaluator::forget_math(std::string_view expression, std::size_t at, const std::string& why) {
+void ShellEvaluator::forget_math(std::string_view expression, std::size_t at, const Unknown& why) {
   std::set<std::string> names;
   std::string name;
   for (const char c : std::string(expression) + " ") {
@@ -1206,13 +1206,13 @@ void ShellEvaluator::forget_math(std::string_view expression, std::size_t at, co
     }
   }
   if (!assigns_in(expression)) return;
-  const bool itself = names.size() == 1 && why.starts_with(fmt::format("the variable {} is not set", *names.begin()));
-  if (itself) return set_unknown(*names.begin(), why, at);
+  const bool itself = names.size() == 1 && why.variable == *names.begin();
+  if (itself) return set_unknown(*names.begin(), why.message, at);
   forget(names, "arithmetic", at);
 }
 
 Status ShellEvaluator::run_math(const ShellText& expression, std::size_t at) {
-  std::string why;
+  Unknown why;
   const Taking taking(*this, printing_ != nullptr);
   if (expression.text.find("$#") != std::string::npos) take_no_arguments(at);
   const auto value = computed(expression, why);
@@ -1224,7 +1224,7 @@ Status ShellEvaluator::run_math(const ShellText& expression, std::size_t at) {
 
 // One of the three parts of for ((first; condition; step)); an empty one is true.
 std::optional<std::int64_t> ShellEvaluator::part_of_loop(const MathLoop& loop, std::size_t from, std::size_t to) {
-  std::string why;
+  Unknown why;
   const ShellText text = slice_placed(loop.open + 2 + from, loop.open + 2 + to);
   if (text.text.find_first_not_of(" \t\n") == std::string::npos) return 1;
   return computed(text, why);

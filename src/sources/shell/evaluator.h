@@ -188,7 +188,7 @@ class ShellEvaluator {
   std::optional<std::int64_t> part_of_loop(const MathLoop& loop, std::size_t from, std::size_t to);
   std::optional<std::size_t> turns_of(const MathLoop& loop);
   Status run_math_loop(const Node& node);
-  void forget_math(std::string_view expression, std::size_t at, const std::string& why);
+  void forget_math(std::string_view expression, std::size_t at, const Unknown& why);
   Status run_words(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from);
   Status run_unsure_function(const NodePtr& body, const Node& node, const ShellCommand& command);
   Status run_own_function(const NodePtr& body, const Node& node, const ShellCommand& command);
@@ -269,8 +269,8 @@ class ShellEvaluator {
   std::string subscript_of(const std::string& name, const std::string& written, std::string* why = nullptr);
   std::vector<std::string> files_in(const std::string& folder, const std::string& pattern);
   std::optional<std::vector<ShellWord>> files_matching(const ShellWord& word, const std::string& pattern);
-  // What `expression` comes to; where it is not known, `why` gets the reason when an operand has one.
-  std::optional<std::int64_t> computed(const ShellText& expression, std::string& why);
+  // What `expression` comes to; where it is not known, `why` gets what an operand asks for, when one does.
+  std::optional<std::int64_t> computed(const ShellText& expression, Unknown& why);
   void ends_line(std::size_t at);
   void insert(const ShellText& value, const Part& part, WordMaker& out);
   void insert_all(const std::vector<ShellText>& values, const Part& part, bool apart, WordMaker& out);

@@ -118,12 +118,11 @@ std::string ShellEvaluator::subscript_of(const std::string& name, const std::str
     std::erase(key.text, '\'');
     return key.text;
   }
-  std::string reason;
-  std::int64_t index = 0;
-  if (const auto number = computed({written}, why == nullptr ? reason : *why))
-    index = *number;
-  else
-    return {};
+  Unknown reason;
+  const auto number = computed({written}, reason);
+  if (!number && why != nullptr && !reason.message.empty()) *why = reason.message;
+  if (!number) return {};
+  std::int64_t index = *number;
   if (index < 0 && value != nullptr && !value->items.empty()) {
     std::int64_t last = 0;
     for (const auto& [key, item] : value->items) last = std::max<std::int64_t>(last, std::atoll(key.c_str()));
@@ -192,8 +191,10 @@ std::optional<ShellText> ShellEvaluator::lookup(const std::string& name) const {
     return unknown_text(
         fmt::format("{} {}; give it with {}", name, state_.others->unknowns[0].message, how_to_set(name)),
         state_.others->unknowns[0].offset);
-  if (set_where_it_runs(name)) return unknown_text(not_set_here(name), 0);
-  return std::nullopt;
+  if (!set_where_it_runs(name)) return std::nullopt;
+  ShellText out = unknown_text(not_set_here(name), 0);
+  out.unknowns.front().variable = name;
+  return out;
 }
 
 // Whether it is known that nothing sets a variable: it is empty, unless that ends the script.
@@ -234,7 +235,7 @@ std::optional<ShellEvaluator::SliceBounds> ShellEvaluator::slice_bounds(const Pa
   }
   const std::size_t at = part.end - 1 - part.op.size();
   const auto computed_between = [&](std::size_t from, std::size_t to) {
-    std::string why;
+    Unknown why;
     return computed(slice_placed(at + from, at + to), why);
   };
   const auto all = static_cast<std::int64_t>(size);
@@ -519,22 +520,23 @@ Variables::const_iterator ShellEvaluator::given_for(const std::string& substitut
 void ShellEvaluator::expand_arithmetic(const Part& part, WordMaker& out) {
   if (const auto given = start_.given.find(part.name); given != start_.given.end())
     return insert({given->second}, part, out);
-  std::string why;
+  Unknown why;
   if (const auto value = computed(slice_placed(part.begin + 3, part.end - 2), why))
     return insert({std::to_string(*value)}, part, out);
   forget_math(std::string_view(part.name).substr(3, part.name.size() - 5), outer(part.begin), why);
   out.open();
-  if (why.empty()) end_of_sh(outer(part.begin));  // as 1/0 and 08 do
-  if (why.empty()) ends_line(outer(part.begin));
-  if (why.empty())
-    why = fmt::format("arithmetic: what {} comes to is not known; give it with {}", part.name, how_to_set(part.name));
-  out.put_unknown({0, std::move(why), outer(part.begin)});
+  std::string& said = why.message;
+  if (said.empty()) end_of_sh(outer(part.begin));  // as 1/0 and 08 do
+  if (said.empty()) ends_line(outer(part.begin));
+  if (said.empty())
+    said = fmt::format("arithmetic: what {} comes to is not known; give it with {}", part.name, how_to_set(part.name));
+  out.put_unknown({0, std::move(said), outer(part.begin)});
 }
 
 // What bash cannot expand: the rest of the line does not run, nor that of what it is part of.
 void ShellEvaluator::ends_line(std::size_t at) { state_.may_end.emplace(unless_no_value(line_of(at)), 0); }
 
-std::optional<std::int64_t> ShellEvaluator::computed(const ShellText& written, std::string& why) {
+std::optional<std::int64_t> ShellEvaluator::computed(const ShellText& written, Unknown& why) {
   if (!spend(written.text.size() + 1)) return std::nullopt;
   ShellText expression = written;
   if (expression.origin.empty()) expression.origin.assign(expression.text.size(), 0);
@@ -546,7 +548,7 @@ std::optional<std::int64_t> ShellEvaluator::computed(const ShellText& written, s
   const ShellText text = expand_text(parts);
   text_ = before;
   if (!text.unknowns.empty()) {
-    why = text.unknowns.front().message;
+    why = text.unknowns.front();
     return std::nullopt;
   }
   constexpr int kMostNamesInNames = 20;
@@ -557,11 +559,12 @@ std::optional<std::int64_t> ShellEvaluator::computed(const ShellText& written, s
              if (!value) {
                if (state_.exits_on_unset && !is_given(name)) unset_now_.push_back(unless_unset(name, line_of(at)));
                if (state_.variables.contains(name) || is_unset_here(name)) return 0;
-               why = fmt::format("the variable {} is not set; give it with {}", name, how_to_set(name));
+               why.message = fmt::format("the variable {} is not set; give it with {}", name, how_to_set(name));
+               why.variable = name;
                return std::nullopt;
              }
              add_defaults(taken_, value->defaults);
-             if (!value->unknowns.empty()) why = value->unknowns.front().message;
+             if (!value->unknowns.empty()) why = value->unknowns.front();
              if (!value->unknowns.empty() || value->text.size() > 64) return std::nullopt;
              if (value->text.empty()) return 0;
              if (const auto number = arithmetic_constant(value->text)) return number;
