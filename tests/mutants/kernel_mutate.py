@@ -12,7 +12,7 @@ an array of an item's own, or without a barrier between two, they need not chang
 With --gpu a GPU judges, and what is planted is what it runs: the kernels of its own driver, on its matrix engine and as if
 it had none, not the forms of CPUs.
 
-  kernel_mutate.py BUILD [--gpu] [--by-hand] [--sample N] [--seed S] [--only FILE] [--again LOG] [--list] [--at-least PERCENT]
+  kernel_mutate.py BUILD [--gpu] [--by-hand] [--sample N [--launchers N]] [--seed S] [--only FILE] [--again LOG] [--list] [--at-least PERCENT]
 """
 
 import argparse
@@ -28,6 +28,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXPLAINED = ROOT / "tests/mutants/explained.txt"
@@ -194,6 +195,10 @@ def sources():
     return files + [name for name in {**GATED, **TESTED} if (ROOT / name).exists()]
 
 
+def is_kernel(file):
+    return file.startswith("ocl_kernels/")
+
+
 def code_of(line):
     return line.split("//")[0].rstrip()
 
@@ -248,8 +253,8 @@ def depends(first, second):
 def mutants_of(name):
     text = (ROOT / name).read_text()
     lines = text.split("\n")
-    is_kernel = name.endswith((".cl", ".clh"))
-    passed_over = not_compiled_here(lines) if is_kernel else skipped_functions(lines)
+    of_kernel = is_kernel(name)
+    passed_over = not_compiled_here(lines) if of_kernel else skipped_functions(lines)
     found, seen = [], set()  # two rules may make the same text of a line
     places = collections.Counter()
 
@@ -270,12 +275,12 @@ def mutants_of(name):
         code = code_of(line)
         if not code.strip() or SKIPPED_LINE.search(line):
             continue
-        if not is_kernel and "<" in code and re.search(r"#include|std::\w+<", code):
+        if not of_kernel and "<" in code and re.search(r"#include|std::\w+<", code):
             code_changes = [c for c in CPP_CHANGES if c[0] != "bound"]
         elif code.lstrip().startswith("#"):
             code_changes = [c for c in CHANGES if c[0] == "constant"]
         else:
-            code_changes = CHANGES if is_kernel else CPP_CHANGES
+            code_changes = CHANGES if of_kernel else CPP_CHANGES
         for kind, pattern, replacement in code_changes:
             for match in re.finditer(pattern, code):
                 made = replacement(match) if callable(replacement) else match.expand(replacement)
@@ -284,17 +289,17 @@ def mutants_of(name):
         if code.lstrip().startswith("#"):  # the other changes would not leave a definition
             continue
         in_sight = set(re.findall(r"\w+", "\n".join(lines[max(0, number - 40):number + 1])))
-        for one, two in MIXED_UP if is_kernel else CPP_MIXED_UP:
+        for one, two in MIXED_UP if of_kernel else CPP_MIXED_UP:
             for wrong, right in ((one, two), (two, one)):
                 # Both have to be in sight, or the mutant would not compile.
                 if not {wrong, right} <= in_sight:
                     continue
-                for match in re.finditer(rf"(?<![\w.\"]){wrong}\b(?![\"(])" if is_kernel else rf"(?<=\.){wrong}\b", code):
+                for match in re.finditer(rf"(?<![\w.\"]){wrong}\b(?![\"(])" if of_kernel else rf"(?<=\.){wrong}\b", code):
                     # What follows the length in planted_length(…) only planted defects read.
                     declares = re.match(rf"\s*(?:const |local |global )*\w+\*? {wrong} ?[=;,)]", code)
                     if not declares and not ("planted_length(" in code[:match.start()] and "]" in code[:match.start()]):
                         add("mixed up", number, code[:match.start()] + right + code[match.end():])
-        if number + 1 < len(lines) and is_kernel:
+        if number + 1 < len(lines) and of_kernel:
             after = lines[number + 1]
             plain = re.compile(r"^(\s+)(?!return|break|continue|const |local |global |int |float |size_t )[a-z_][^{}]*;$")
             one, two = plain.match(code), plain.match(code_of(after))
@@ -378,28 +383,70 @@ def simulated(log):
 
 
 BY_A_HAIR = "killed by a hair"
+STAGE_AND_CASE = re.compile(r"(?:^killed |what is allowed: )(check|cases|far pages|simulator) (.*?): ")
 
 
-def first_kill(steps):
-    """Of the first of (command, environment) that kills; one that kills by a hair counts when no other does better."""
+def stage_of(detail):
+    found = STAGE_AND_CASE.search(detail)
+    return found.group(1) if found else ""
+
+
+class SoundKernels:
+    """Pass what killed a mutant, or the gate itself is at fault: without its driver, say, it would kill whatever it meets. Asked
+    once of each case; all of them are run where a mutant left no case, or one that is none of the sound gate's own."""
+
+    def __init__(self, build):
+        self.build = build
+        self.lock = threading.Lock()
+        self.answers = {}  # gate, whether simulated, case or "" -> word and detail, once they are there
+
+    def demand(self, gate, is_simulated, detail):
+        found = STAGE_AND_CASE.search(detail)
+        if found and self.answer(gate, is_simulated, found.group(2))[0] == "survived":
+            return
+        word, detail = self.answer(gate, is_simulated, "")
+        if word != "survived":
+            sys.exit(f"the gate fails without a mutant: {', '.join(gate)}{', simulated' if is_simulated else ''}: {detail}")
+
+    def answer(self, *question):
+        with self.lock:
+            is_new = question not in self.answers
+            answer = self.answers.setdefault(question, concurrent.futures.Future())
+        if is_new:
+            try:
+                answer.set_result(self.ask(*question))
+            except BaseException as failure:
+                answer.set_exception(failure)  # or others would wait for it
+        return answer.result()
+
+    def ask(self, gate, is_simulated, case):
+        with tempfile.TemporaryDirectory(prefix="sound-") as folder:
+            return verdict_of(run([self.build / "mutant_gate", *gate, "", *([case] if case else [])],
+                                  under=simulated(f"{folder}/seen.log") if is_simulated else None))
+
+
+def first_kill(program, sound, gates, folder, kernels):
+    """Of the first of the gates that kills; one that kills by a hair counts when no other does better."""
     hair = None
-    for command, under in steps:
-        word, detail = verdict_of(run(command, under=under))
-        if detail.startswith(BY_A_HAIR):
-            hair = hair or detail
-        elif word != "survived":
-            return word, detail
+    for is_simulated in [False] if on_gpu else [False, True]:
+        for gate in gates:
+            under = simulated(f"{folder}/seen.log") if is_simulated else None
+            word, detail = verdict_of(run([program, *gate, *kernels], under=under))
+            if word == "killed":
+                sound.demand(gate, is_simulated, detail)
+            if detail.startswith(BY_A_HAIR):
+                hair = hair or detail
+            elif word != "survived":
+                return word, detail
     return ("killed", hair) if hair else ("survived", "")
 
 
-def judge_kernel(build, mutant):
+def judge_kernel(build, sound, mutant):
     name = mutant.file.split("/")[1]
     with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
         shutil.copytree(ROOT / "ocl_kernels", folder, dirs_exist_ok=True)
         (pathlib.Path(folder) / name).write_text(mutant.text)
-        unders = [None] if on_gpu else [None, simulated(f"{folder}/seen.log")]
-        return first_kill(([build / "mutant_gate", kernel, form, folder], under)
-                          for under in unders for kernel, form in gates_of(mutant.file))
+        return first_kill(build / "mutant_gate", sound, gates_of(mutant.file), folder, [folder])
 
 
 def ninja_command(build, target):
@@ -414,7 +461,7 @@ def linked(build, target, made, program):
     return subprocess.run(link, shell=True, cwd=build, capture_output=True).returncode == 0 and os.path.exists(program)
 
 
-def judge_cpp(build, mutant):
+def judge_cpp(build, sound, mutant):
     """Compiled as the build does it, and linked in front of the library."""
     with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
         source, made = f"{folder}/mutant.cpp", f"{folder}/mutant.o"
@@ -435,25 +482,7 @@ def judge_cpp(build, mutant):
         gates = GATED.get(mutant.file, [])
         if gates and not linked(build, "mutant_gate", made, f"{folder}/gate"):
             return "none", "does not link"
-        return first_kill(([f"{folder}/gate", kernel, form], under)
-                          for under in [None, simulated(f"{folder}/seen.log")] for kernel, form in gates)
-
-
-def demand_sound(build, mutants, jobs):
-    """A gate that fails on the sound kernels, for want of a driver say, would count every mutant as killed."""
-    used = sorted({gate for m in mutants for gate in gates_of(m.file)})
-    def judge(step):
-        gate, log = step
-        return run([build / "mutant_gate", *gate], under=simulated(log) if log else None)
-
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool, tempfile.TemporaryDirectory(prefix="mutant-") as folder:
-        steps = [(gate, None) for gate in used]
-        if not on_gpu:
-            steps += [(gate, f"{folder}/{'-'.join(gate)}.log") for gate in used]
-        for step, done in zip(steps, pool.map(judge, steps)):
-            word, detail = verdict_of(done)
-            if word != "survived":
-                sys.exit(f"the gate fails without a mutant: {', '.join(step[0])}{', simulated' if step[1] else ''}: {detail}")
+        return first_kill(f"{folder}/gate", sound, gates, folder, [])
 
 
 def explained():
@@ -466,11 +495,28 @@ def explained():
     return reasons
 
 
+def drawn(draw, by_file, count):
+    """So many of those that are not explained: a file after the other, so that small ones are not passed over."""
+    reasons = explained()
+    pools = [draw.sample(mutants, len(mutants)) for mutants in by_file.values() if mutants]
+    pools = [[m for m in mutants if identity(m) not in reasons] for mutants in pools]
+    chosen = []
+    while len(chosen) < count and any(pools):
+        draw.shuffle(pools)
+        for pool in pools:
+            if pool and len(chosen) < count:
+                chosen.append(pool.pop())
+    return chosen
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0], epilog=__doc__.split("\n", 2)[2],
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--gpu", action="store_true", help="judged by this machine's GPU")
-    parser.add_argument("--sample", type=int, help="that many, drawn evenly over the files; all without it")
+    parser.add_argument("--sample", type=int, help="that many of those that are not explained, drawn evenly over the files; all without it")
+    parser.add_argument("--launchers", type=int, help="of the sample so many in launchers, which are compiled and linked, and all others in "
+                                                      "kernels; drawn from all files without it")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", help="files whose names contain this")
     parser.add_argument("--again", type=pathlib.Path, help="only what survived in that print of an earlier run, on another driver say")
@@ -496,27 +542,26 @@ def main():
     chosen = [m for mutants in by_file.values() for m in mutants]
     if options.sample and options.sample < len(chosen):
         draw = random.Random(options.seed)
-        pools = [draw.sample(mutants, len(mutants)) for mutants in by_file.values() if mutants]
-        chosen = []
-        while len(chosen) < options.sample:  # a file after the other, so that small ones are not passed over
-            draw.shuffle(pools)
-            for pool in pools:
-                if pool and len(chosen) < options.sample:
-                    chosen.append(pool.pop())
+        if options.launchers is None:
+            chosen = drawn(draw, by_file, options.sample)
+        else:
+            chosen = drawn(draw, {f: m for f, m in by_file.items() if is_kernel(f)}, options.sample - options.launchers)
+            chosen += drawn(draw, {f: m for f, m in by_file.items() if f.startswith("src/kernels/")}, options.launchers)
     if options.list:
         for m in chosen:
             print(f"{identity(m)} {m.file}:{m.line} [{m.kind}] {m.before}  ->  {m.after}")
         print(f"{len(chosen)} mutants")
         return 0
 
-    demand_sound(options.build, chosen, options.jobs)
     reasons = explained()
+    sound = SoundKernels(options.build)
     counts = collections.Counter()
+    alive = []
 
     def judge(mutant):
         if identity(mutant) in reasons:
             return mutant, "explained", reasons[identity(mutant)]
-        word, detail = (judge_kernel if mutant.file.startswith("ocl_kernels/") else judge_cpp)(options.build, mutant)
+        word, detail = (judge_kernel if is_kernel(mutant.file) else judge_cpp)(options.build, sound, mutant)
         return mutant, word, detail
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
@@ -524,11 +569,15 @@ def main():
             mutant, word, detail = done.result()
             counts[word] += 1
             counts["hair"] += detail.startswith(BY_A_HAIR)
-            print(f"{word:9} {identity(mutant)} {mutant.file}:{mutant.line} [{mutant.kind}] {mutant.before}  ->  "
-                  f"{mutant.after}" + (f"\n          {detail}" if detail else ""), flush=True)
+            counts["check"] += word == "killed" and stage_of(detail) == "check"
+            line = f"{word:9} {identity(mutant)} {mutant.file}:{mutant.line} [{mutant.kind}] {mutant.before}  ->  {mutant.after}"
+            print(line + (f"\n          {detail}" if detail else ""), flush=True)
+            alive += [line] if word == "survived" else []
+    if alive:
+        print("alive, each to be caught or explained (tests/mutants/explained.txt):", *alive, sep="\n")
     total = counts["killed"] + counts["survived"]
     print(f"killed {counts['killed']} of {total} ({100.0 * counts['killed'] / max(1, total):.1f} %), {counts['hair']} of them by less than three "
-          f"times what is allowed; {counts['explained']} cannot be "
+          f"times what is allowed, {counts['check']} by what `check` runs; {counts['explained']} cannot be "
           f"told from the sound one, {counts['none']} do not compile")
     return 0 if total and 100.0 * counts["killed"] / total >= options.at_least else 1
 

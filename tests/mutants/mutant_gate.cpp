@@ -1,8 +1,9 @@
-// The gate that a mutant of a kernel meets: `mutant_gate KERNEL FORM [DIR]` runs what `check` runs by default for small
-// launches of that kernel, then the kernel's own case lines, until one is off by three times what is allowed. DIR holds
-// the kernel sources, the built-in ones without it. Prints one line: "killed check CASE: REASON", "killed cases …",
-// "killed by a hair …" where all that fail are off by less, or "survived". Where the only device is a simulator it runs
-// the simulator's lines instead, and what that sees of accesses kills, too.
+// The gate that a mutant of a kernel meets: `mutant_gate KERNEL FORM [DIR [CASE]]` runs what `check` runs by default
+// for small launches of that kernel, then the kernel's own case lines, until one is off by three times what is allowed.
+// DIR holds the kernel sources, the built-in ones without it or where it is empty. Prints one line: "killed check CASE:
+// REASON", "killed cases …", "killed by a hair …" where all that fail are off by less, or "survived". Where the only
+// device is a simulator it runs the simulator's lines instead, and what that sees of accesses kills, too. With a CASE
+// that line is all that is run, as when the sound kernel has to pass what killed.
 // ./dev kernel-mutate starts it once a mutant (tests/mutants/kernel_mutate.py), in a process that may crash or hang.
 #include <algorithm>
 #include <cstdlib>
@@ -94,14 +95,27 @@ bool dies(std::string_view gate, std::vector<KernelCase> cases, const RunOptions
   return false;
 }
 
-bool dies_of_its_accesses(std::string_view kernel, const RunOptions& options, Hair& hair) {
+std::vector<KernelCase> one_case(std::string_view line) {
+  const auto c = parse_case(line);
+  if (!c) {
+    std::cout << "broken: " << c.error().text() << '\n';
+    std::exit(2);
+  }
+  return {*c};
+}
+
+std::vector<KernelCase> simulated_cases(std::string_view kernel, const RunOptions& options) {
   const bool tiles = options.plain_tiles || options.emulated_lanes > 0;
   const auto cases = parse_cases(testing::kernel_lines(kernel, tiles ? "simulator tiles" : "simulator"), "simulated");
   if (!cases) {
     std::cout << "broken: " << cases.error().text() << '\n';
     std::exit(2);
   }
-  for (const KernelCase& c : *cases) {
+  return *cases;
+}
+
+bool dies_of_its_accesses(const std::vector<KernelCase>& cases, const RunOptions& options, Hair& hair) {
+  for (const KernelCase& c : cases) {
     if (dies("simulator", {c}, options, false, hair)) return true;
     if (const std::string said = simulator_said(); !said.empty()) {
       const std::size_t first = said.find_first_not_of("\n ");
@@ -115,8 +129,8 @@ bool dies_of_its_accesses(std::string_view kernel, const RunOptions& options, Ha
 
 int run(std::span<char*> words) {
   if (words.size() < 3) {
-    std::cerr
-        << "usage: mutant_gate KERNEL plain|items|tiles|sub-groups|\"narrow sub-groups\"|gpu|\"gpu items\" [DIR]\n";
+    std::cerr << "usage: mutant_gate KERNEL plain|items|tiles|sub-groups|\"narrow sub-groups\"|gpu|\"gpu items\" [DIR "
+                 "[CASE]]\n";
     return 2;
   }
   const std::string_view kernel = words[1];
@@ -128,8 +142,11 @@ int run(std::span<char*> words) {
   options.emulated_lanes = form == "sub-groups" ? 16 : form == "narrow sub-groups" ? 8 : 0;
   const bool on_gpu = form.starts_with("gpu");
   Hair hair;
+  const std::vector<KernelCase> only = words.size() > 4 ? one_case(words[4]) : std::vector<KernelCase>{};
   if (!simulator_log().empty()) {
-    if (dies_of_its_accesses(kernel, options, hair)) return 1;
+    if (dies_of_its_accesses(only.empty() ? simulated_cases(kernel, options) : only, options, hair)) return 1;
+  } else if (!only.empty()) {
+    if (dies("again", only, options, on_gpu, hair)) return 1;
   } else {
     // Not of a GPU: NVIDIA's driver says that it fills memory behind 4 GiB, and does not.
     const auto far = on_gpu ? std::vector<KernelCase>{} : far_pages_of(kernel);
