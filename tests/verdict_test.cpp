@@ -11,6 +11,7 @@
 #include "preflight/row_sizes.h"
 #include "preflight/verdict.h"
 #include "src/sample/random.h"
+#include "src/verdict/few_products.h"
 
 namespace preflight {
 namespace {
@@ -451,6 +452,9 @@ TEST(Tolerance, IsWhatItsDerivationSays) {
   EXPECT_NEAR(attention_tolerance(DType::kBf16, 10.0).bias, 4e-3 / 10.0 + 160.0 * kFp32Rounding, 1e-12);
   EXPECT_NEAR(delta_tolerance(DType::kF16, 64).bias, 6e-5 + 256.0 * kFp32Rounding, 1e-12);
   EXPECT_LT(attention_tolerance(DType::kF32, 10.0).bias, 0.0);
+  EXPECT_NEAR(few_products_tolerance(DType::kF16, 100.0).abs, 3200.0 * kFp32Rounding, 1e-12);
+  EXPECT_NEAR(few_products_tolerance(DType::kF16, 100.0).rel, 6.6e-4, 1e-12);
+  EXPECT_EQ(few_products_tolerance(DType::kF16, 100.0).rel_rms, attention_tolerance(DType::kF16, 8.0).rel_rms);
   EXPECT_NEAR(lse_tolerance(100.0).abs, 1e-6 + 1600.0 * kFp32Rounding, 1e-12);
   EXPECT_NEAR(lse_tolerance(100.0).rel, 1.2222290039e-4, 1e-12);
   EXPECT_NEAR(delta_tolerance(DType::kBf16, 1).rel_rms, 4e-3 + 32.0 * kFp32Rounding, 1e-12);
@@ -461,6 +465,29 @@ TEST(Tolerance, IsWhatItsDerivationSays) {
   EXPECT_EQ(delta_part_tolerance(64).rel, delta_part_tolerance(64).abs);
   EXPECT_EQ(exact_tolerance().abs, 0.0);
   EXPECT_EQ(exact_tolerance().rel, 0.0);
+}
+
+// A row of a convolution has thousands of channels: what is wrong with one of them is little beside all.
+TEST(Judge, OneValueOfAWideRowIsJudgedWhereEachIsAFewProducts) {
+  constexpr std::int64_t kChannels = 8192;
+  std::vector<double> want(kChannels);
+  for (std::size_t i = 0; i < want.size(); ++i) want[i] = std::sin(static_cast<double>(i)) + 1.5;
+  const Tolerance limit = few_products_tolerance(DType::kBf16, 8.0);
+  const auto word_of = [&](double factor, double more) {
+    std::vector<double> got = want;
+    got.back() = got.back() * factor + more;
+    Tensor y("y", DType::kBf16, {1, kChannels});
+    for (std::int64_t i = 0; i < kChannels; ++i) y.set(i, got[static_cast<std::size_t>(i)]);
+    EXPECT_LT(judge_output(y, want, attention_tolerance(DType::kBf16, 8.0)).rel_rms, 4e-3);
+    return judge_output(y, want, limit).word;
+  };
+  EXPECT_EQ(word_of(1.0, 0.0), VerdictWord::kPass);
+  EXPECT_EQ(word_of(1.01, 0.0), VerdictWord::kFail);
+  EXPECT_EQ(word_of(0.9, 0.0), VerdictWord::kFail);
+  // Where products cancel, what is left of them may be off by more than a rounding of itself.
+  want.back() = 1e-6;
+  EXPECT_EQ(word_of(1.0, 1e-5), VerdictWord::kPass);
+  EXPECT_EQ(word_of(1.0, 3e-5), VerdictWord::kFail);
 }
 
 // An error below the limit of the size may still be too much for the direction: of all that bf16 allows, noise is less.

@@ -8,6 +8,7 @@
 #include "src/kernels/launchers.h"
 #include "src/kernels/storage.h"
 #include "src/sample/samples.h"
+#include "src/verdict/few_products.h"
 
 namespace preflight::mrope {
 namespace {
@@ -49,10 +50,10 @@ void launch(KernelRun& run, const SampleBatch& batch) {
   run.run(rotate, {items, c.tokens, 1}, {items, 1, 1});
 }
 
-// Two products and a sum in fp32, rounded once: as one rounding of attention, with values as large as the inputs.
+// Two products and a sum in fp32, rounded once, with values as large as the inputs.
 Tolerance tolerance(const KernelCase& c, std::string_view) {
   constexpr double kLargestValue = 8.0;
-  return attention_tolerance(c.dtype, kLargestValue);
+  return few_products_tolerance(c.dtype, kLargestValue);
 }
 
 Work work(const KernelCase& c) {

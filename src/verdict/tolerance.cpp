@@ -18,6 +18,10 @@
 //   towards zero, or down where bits of a negative number are cut off as its complement has them: both are measured.
 //   Allowed is a tenth of the rounding, and for few rows more: a matrix engine rounds weights to the type, too, which a
 //   row has in common. Of thirty rows and more, what is cut off is three times that.
+// Sums of a few products (a convolution, a rotation): as attention, with sums of size 8. A row of a convolution has
+//   thousands of channels, and one of them that is wrong, or a hundred that are off by a percent, less than what the
+//   row may be off. So each value is judged, too: a rounding and a tenth of it, or, where terms cancel, twice the error
+//   of a sum of terms as large as they are.
 // Log-sum-exp (fp32): FlashMLA accepts abs 1e-6 or rel 8.01/65536. A score error of 16 * 2^-24 * S moves it as much.
 // Gated delta rule: a step S -> e^g S (I - beta k k^T) + beta v k^T never enlarges an error that the state carries.
 //   The decay is at most 1, |k| = 1, beta in [0, 2], so the eigenvalue along k is in [-1, 1]. It adds one error, of a
@@ -30,6 +34,8 @@
 
 #include <algorithm>
 #include <cmath>
+
+#include "src/verdict/few_products.h"
 
 namespace preflight {
 namespace {
@@ -66,6 +72,14 @@ Tolerance attention_tolerance(DType out, double score_bound) {
   limit.rel_rms = rounding(out) + score_error(score_bound);
   limit.cosine = 5e-6;
   limit.bias = bias_of(out, rounding(out), score_error(score_bound));
+  return limit;
+}
+
+Tolerance few_products_tolerance(DType out, double largest) {
+  constexpr double kUsualSum = 8.0;
+  Tolerance limit = attention_tolerance(out, kUsualSum);
+  limit.abs = 2.0 * score_error(largest);
+  limit.rel = 1.1 * rounding(out);
   return limit;
 }
 
