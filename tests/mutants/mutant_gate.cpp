@@ -19,6 +19,7 @@
 #include "preflight/kernel.h"
 #include "preflight/kernel_case.h"
 #include "preflight/kernel_run.h"
+#include "src/opencl/opencl.h"
 #include "src/plan/planners.h"
 #include "tests/kernels/far_pages.h"
 #include "tests/kernels/kernel_lines.h"
@@ -72,7 +73,8 @@ double margin_of(const CaseReport& report) {
 }
 
 // Goes on behind a case that a mutant fails by a hair.
-bool dies(std::string_view gate, std::vector<KernelCase> cases, const RunOptions& options, bool wants_gpu, Hair& hair) {
+bool dies(std::string_view gate, std::vector<KernelCase> cases, const RunOptions& options, bool wants_gpu, Hair& hair,
+          std::string& killed) {
   while (!cases.empty()) {
     const KernelReport report = run_cases(cases, {}, options);
     if (wants_gpu && report.device && !report.device->is_gpu) {
@@ -86,7 +88,7 @@ bool dies(std::string_view gate, std::vector<KernelCase> cases, const RunOptions
     const std::string text = fmt::format("{} {}: {}", gate, failed->case_line,
                                          failed->verdict.reason.substr(0, failed->verdict.reason.find('\n')));
     if (times >= kMargin) {
-      std::cout << "killed " << text << '\n';
+      killed = "killed " + text;
       return true;
     }
     if (times > hair.times_allowed) hair = {times, text};
@@ -114,54 +116,76 @@ std::vector<KernelCase> simulated_cases(std::string_view kernel, const RunOption
   return *cases;
 }
 
-bool dies_of_its_accesses(const std::vector<KernelCase>& cases, const RunOptions& options, Hair& hair) {
+bool dies_of_its_accesses(const std::vector<KernelCase>& cases, const RunOptions& options, Hair& hair,
+                          std::string& killed) {
   for (const KernelCase& c : cases) {
-    if (dies("simulator", {c}, options, false, hair)) return true;
+    if (dies("simulator", {c}, options, false, hair, killed)) return true;
     if (const std::string said = simulator_said(); !said.empty()) {
       const std::size_t first = said.find_first_not_of("\n ");
-      std::cout << "killed simulator " << print_case(c) << ": " << said.substr(first, said.find('\n', first) - first)
-                << '\n';
+      killed =
+          fmt::format("killed simulator {}: {}", print_case(c), said.substr(first, said.find('\n', first) - first));
       return true;
     }
   }
   return false;
 }
 
+// The line to print of the kernels in options.kernel_dir.
+std::string judged(std::string_view kernel, std::string_view form, const std::vector<KernelCase>& only,
+                   const RunOptions& options) {
+  const bool on_gpu = form.starts_with("gpu");
+  Hair hair;
+  std::string killed;
+  const auto dies_of = [&](std::string_view gate, const std::vector<KernelCase>& cases) {
+    return dies(gate, cases, options, on_gpu, hair, killed);
+  };
+  if (!simulator_log().empty()) {
+    if (dies_of_its_accesses(only.empty() ? simulated_cases(kernel, options) : only, options, hair, killed))
+      return killed;
+  } else if (!only.empty()) {
+    if (dies_of("again", only)) return killed;
+  } else if (dies_of("check", cases_of_check(kernel)) || dies_of("cases", cases_of_its_file(kernel)) ||
+             // Not of a GPU: NVIDIA's driver says that it fills memory behind 4 GiB, and does not.
+             dies_of("far pages", on_gpu ? std::vector<KernelCase>{} : far_pages_of(kernel))) {
+    return killed;
+  }
+  if (hair.times_allowed == 0.0) return "survived";
+  return fmt::format("killed by a hair, {:.1f} times what is allowed: {}", hair.times_allowed, hair.text);
+}
+
+// One line for each folder, as soon as it is known, and one for the sound kernel behind them, of a single case. PoCL
+// reads its library of built-ins once for all of them.
+int judge_each(std::string_view kernel, std::string_view form, std::span<char*> folders, RunOptions options) {
+  const opencl::Session keeps_what_was_read{{}};
+  for (const char* folder : folders) {
+    options.kernel_dir = folder;
+    std::cout << judged(kernel, form, {}, options) << std::endl;
+  }
+  options.kernel_dir.clear();
+  std::cout << judged(kernel, form, {cases_of_check(kernel).front()}, options) << std::endl;
+  return 0;
+}
+
 int run(std::span<char*> words) {
   if (words.size() < 3) {
-    std::cerr << "usage: mutant_gate KERNEL plain|items|tiles|sub-groups|\"narrow sub-groups\"|gpu|\"gpu items\" [DIR "
-                 "[CASE]]\n";
+    std::cerr << "usage: mutant_gate KERNEL FORM [DIR [CASE] | --each DIR...], FORM one of plain, items, tiles, "
+                 "\"sub-groups\", \"narrow sub-groups\", gpu, \"gpu items\"\n";
     return 2;
   }
   const std::string_view kernel = words[1];
   const std::string_view form = words[2];
   RunOptions options{.stop_at_failure = true, .large_cases = true};
-  if (words.size() > 3) options.kernel_dir = words[3];
   options.as_gpu = form != "plain" && form != "gpu";
   options.plain_tiles = form == "tiles";
   options.emulated_lanes = form == "sub-groups" ? 16 : form == "narrow sub-groups" ? 8 : 0;
-  const bool on_gpu = form.starts_with("gpu");
-  Hair hair;
-  const std::vector<KernelCase> only = words.size() > 4 ? one_case(words[4]) : std::vector<KernelCase>{};
-  if (!simulator_log().empty()) {
-    if (dies_of_its_accesses(only.empty() ? simulated_cases(kernel, options) : only, options, hair)) return 1;
-  } else if (!only.empty()) {
-    if (dies("again", only, options, on_gpu, hair)) return 1;
-  } else {
-    // Not of a GPU: NVIDIA's driver says that it fills memory behind 4 GiB, and does not.
-    const auto far = on_gpu ? std::vector<KernelCase>{} : far_pages_of(kernel);
-    if (dies("check", cases_of_check(kernel), options, on_gpu, hair) ||
-        dies("cases", cases_of_its_file(kernel), options, on_gpu, hair) ||
-        dies("far pages", far, options, on_gpu, hair)) {
-      return 1;
-    }
+  if (words.size() > 3 && words[3] == std::string_view("--each")) {
+    return judge_each(kernel, form, words.subspan(4), options);
   }
-  if (hair.times_allowed == 0.0) {
-    std::cout << "survived\n";
-    return 0;
-  }
-  std::cout << fmt::format("killed by a hair, {:.1f} times what is allowed: {}\n", hair.times_allowed, hair.text);
-  return 1;
+  if (words.size() > 3) options.kernel_dir = words[3];
+  const auto only = words.size() > 4 ? one_case(words[4]) : std::vector<KernelCase>{};
+  const std::string line = judged(kernel, form, only, options);
+  std::cout << line << '\n';
+  return line == "survived" ? 0 : 1;
 }
 
 }  // namespace
