@@ -401,7 +401,8 @@ def stage_of(detail):
 
 class SoundKernels:
     """Pass what killed a mutant, or the gate itself is at fault: without its driver, say, it would kill whatever it meets. Asked
-    once of each case; all of them are run where a mutant left no case, or one that is none of the sound gate's own."""
+    once of each case. One that ended the gate left no case, and no gate that is at fault ends so: the first one is enough. All are
+    run where the case is none of the sound gate's own."""
 
     def __init__(self, build):
         self.build = build
@@ -410,7 +411,7 @@ class SoundKernels:
 
     def demand(self, gate, is_simulated, detail):
         found = STAGE_AND_CASE.search(detail)
-        if found and self.answer(gate, is_simulated, found.group(2))[0] == "survived":
+        if self.answer(gate, is_simulated, found.group(2) if found else "first")[0] == "survived":
             return
         word, detail = self.answer(gate, is_simulated, "")
         if word != "survived":

@@ -3,7 +3,7 @@
 // DIR holds the kernel sources, the built-in ones without it or where it is empty. Prints one line: "killed check CASE:
 // REASON", "killed cases …", "killed by a hair …" where all that fail are off by less, or "survived". Where the only
 // device is a simulator it runs the simulator's lines instead, and what that sees of accesses kills, too. With a CASE
-// that line is all that is run, as when the sound kernel has to pass what killed.
+// that line is all that is run, as when the sound kernel has to pass what killed; "first" is that of `check`.
 // ./dev kernel-mutate starts it once a mutant (tests/mutants/kernel_mutate.py), in a process that may crash or hang.
 #include <algorithm>
 #include <cstdlib>
@@ -97,6 +97,8 @@ bool dies(std::string_view gate, std::vector<KernelCase> cases, const RunOptions
   return false;
 }
 
+constexpr std::string_view kFirstCase = "first";
+
 std::vector<KernelCase> one_case(std::string_view line) {
   const auto c = parse_case(line);
   if (!c) {
@@ -182,7 +184,10 @@ int run(std::span<char*> words) {
     return judge_each(kernel, form, words.subspan(4), options);
   }
   if (words.size() > 3) options.kernel_dir = words[3];
-  const auto only = words.size() > 4 ? one_case(words[4]) : std::vector<KernelCase>{};
+  const std::string_view line_of = words.size() > 4 ? words[4] : "";
+  const auto only = line_of.empty()         ? std::vector<KernelCase>{}
+                    : line_of == kFirstCase ? std::vector{cases_of_check(kernel).front()}
+                                            : one_case(line_of);
   const std::string line = judged(kernel, form, only, options);
   std::cout << line << '\n';
   return line == "survived" ? 0 : 1;
