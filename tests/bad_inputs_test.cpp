@@ -80,6 +80,27 @@ TEST(BadInputs, NumbersThatNoModelHasAreNone) {
   EXPECT_FALSE(absurd(R"({"num_experts": 8, "num_experts_per_tok": 8})"));
   EXPECT_TRUE(absurd(R"({"num_experts": 8, "num_experts_per_tok": 9})"));
   EXPECT_TRUE(absurd(R"({"text_config": {"n_routed_experts": 8, "num_experts_per_tok": 0}})"));
+  for (const char* factor : {"0", "-2", "0.0", "1e999"}) {
+    EXPECT_TRUE(absurd(fmt::format(R"({{"rope_scaling": {{"rope_type": "linear", "factor": {}}}}})", factor)))
+        << factor;
+    EXPECT_TRUE(absurd(fmt::format(R"({{"rope_parameters": {{"full": {{"low_freq_factor": {}}}}}}})", factor)))
+        << factor;
+  }
+  EXPECT_FALSE(absurd(R"({"rope_scaling": {"factor": 0.25}, "rope_parameters": {"factor": null}})"));
+}
+
+// What asks for the block of FP8 weights is silent where there is none, so that one nobody can read must not pass for
+// none.
+TEST(BadInputs, BlocksOfNoRowsAreNone) {
+  const auto absurd = [](const std::string& block) {
+    return facts::absurd_part(*Value::parse_json(R"({"quantization_config": {"weight_block_size": )" + block + "}}"))
+        .has_value();
+  };
+  for (const char* block : {"[0, 0]", "[128, 0]", "[-128, 128]", "[128]", "[128, 128, 128]", "[]", "\"128\"", "128",
+                            "[1.5, 2]", "[null, 128]", "[99999999999999999999, 128]"}) {
+    EXPECT_TRUE(absurd(block)) << block;
+  }
+  for (const char* block : {"[128, 128]", "[1, 32]", "null"}) EXPECT_FALSE(absurd(block)) << block;
 }
 
 // A configuration, and a part of it, has names that somebody chose; what goes by modules or labels has many.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <string_view>
 
@@ -122,6 +123,24 @@ std::optional<std::string> absurd_choice(const Value& part) {
   return std::nullopt;
 }
 
+// What positions are stretched by, and what bounds the stretch: above 0, and no fraction is too small.
+constexpr std::array<std::string_view, 3> kStretches = {"factor", "low_freq_factor", "high_freq_factor"};
+
+bool is_no_stretch(std::string_view key, const Value& value) {
+  if (!value.is_number() || std::ranges::find(kStretches, key) == kStretches.end()) return false;
+  return !(value.as_number() > 0) || std::isinf(value.as_number());
+}
+
+// Weights that share a scale: rows and columns, of which there is at least one each. Where it is no such pair, layers
+// divide by it or refuse it, and no rule that asks for the block sees one.
+bool is_no_block(std::string_view key, const Value& value) {
+  if (key != "weight_block_size" || value.is_none()) return false;
+  return !value.is_list() || value.as_list().size() != 2 ||
+         !std::ranges::all_of(value.as_list(), [](const Value& side) {
+           return side.is_int() && fits(side, {"", 1, limits::kModelWidth});
+         });
+}
+
 // Heads of latent attention are of two parts; transformers calls the rotated one the head, and GLM-5-Next's is empty.
 bool is_unrotated(std::string_view key, const Value& value, const Value& part) {
   const Value* latent = part.find("kv_lora_rank");
@@ -171,6 +190,9 @@ std::optional<std::string> absurd_in(const Value& part, bool of_text, Part kind)
     }
     if (is_long_pattern(key, value)) {
       return fmt::format("{} has {} letters: no model has that", key, value.as_string().size());
+    }
+    if (is_no_stretch(key, value) || (kind == Part::kQuantization && is_no_block(key, value))) {
+      return fmt::format("{} is {}: no model has that", key, value.repr());
     }
     const Range* range = range_of(key, value, of_text);
     if (range != nullptr && !fits(value, *range) && !is_unrotated(key, value, part)) {
