@@ -263,6 +263,8 @@ TEST(Conceal, NoSecretLeavesTheProgramWhereverItStands) {
       {"--api-keey", "topsecret"},
       {"--hf-tok", "topsecret"},
       {"--api-key-file2", "topsecret"},
+      {"--api-keytopsecret"},
+      {"--admin_api_keytopsecret", "--nope"},
       {"--api-key", "-topsecret"},
       {"--api-key", "--topsecret"},
       {"api_key", "topsecret"},

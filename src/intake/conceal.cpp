@@ -12,12 +12,14 @@
 
 #include <fmt/format.h>
 
+#include "preflight/fields.h"
 #include "src/args/argument_groups.h"
 #include "src/args/config_file.h"
 #include "src/args/vllm_options.h"
 #include "src/base/ascii_case.h"
 #include "src/base/limits.h"
 #include "src/base/remembered.h"
+#include "src/fields/field_table.h"
 #include "src/intake/open_text.h"
 #include "src/intake/secret_text.h"
 #include "src/sources/assigned_values.h"
@@ -209,13 +211,35 @@ struct SecretWords {
   bool waits = false;  // the last option holds a secret and got no value: what begins with a dash may be it
 };
 
-// Words behind an option that the release does not have count as its values: a misspelt --api-key has a secret, too.
-SecretWords look_for_secrets(Release release, const std::vector<std::string>& words) {
-  SecretWords looked;
-  std::vector<SecretWord>& out = looked.found;
+// Where the value begins of an option that runs into it, "--api-keySECRET"; npos in a name that is only nearly one, as
+// --api-keys, or that goes on, as --api-key-file.
+std::size_t run_together(const fix::Group& g) {
+  constexpr std::size_t kShortestValue = 4;  // fewer letters are a slip
+  static const std::vector<std::string> kOptions = [] {
+    std::vector<std::string> options;
+    for (const std::string_view field : resolve::field_names()) {
+      if (!is_secret(field)) continue;
+      std::string& option = options.emplace_back("--" + std::string(field));
+      std::ranges::replace(option, '_', '-');
+    }
+    return options;
+  }();
+  if (!g.is_option() || g.option != nullptr) return std::string::npos;
+  std::size_t from = 0;
+  for (const std::string& option : kOptions) {
+    std::string start = g.name.substr(0, option.size());
+    std::ranges::replace(start, '_', '-');
+    if (start == option) from = std::max(from, option.size());
+  }
+  const bool goes_on = from < g.name.size() && (g.name[from] == '-' || g.name[from] == '_');
+  return from == 0 || goes_on || g.name.size() < from + kShortestValue ? std::string::npos : from;
+}
+
+// What stands behind a word without dashes that says so, or behind one whose dash a document made of two: the parser
+// takes that for a word, and its user for an option.
+void add_announced(const std::vector<std::string>& words, std::vector<SecretWord>& out) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (i + 1 < words.size() && !words[i + 1].starts_with('-') && announces(words[i])) out.push_back({i + 1, 0});
-    // A dash that a document made of two: the parser takes it for a word, and its user for an option.
     if (!words[i].starts_with("\xE2\x80") && !words[i].starts_with("\xE2\x88\x92")) continue;
     if (!looks_secret(words[i])) continue;
     const auto equals = words[i].find('=');
@@ -223,6 +247,13 @@ SecretWords look_for_secrets(Release release, const std::vector<std::string>& wo
     for (std::size_t next = i + 1; next < words.size() && !words[next].starts_with('-'); ++next)
       out.push_back({next, 0});
   }
+}
+
+// Words behind an option that the release does not have count as its values: a misspelt --api-key has a secret, too.
+SecretWords look_for_secrets(Release release, const std::vector<std::string>& words) {
+  SecretWords looked;
+  std::vector<SecretWord>& out = looked.found;
+  add_announced(words, out);
   std::size_t index = 0;
   bool& waits = looked.waits;
   for (const fix::Group& g : fix::group_arguments(release, words, std::vector<SourceRange>(words.size()))) {
@@ -237,6 +268,10 @@ SecretWords look_for_secrets(Release release, const std::vector<std::string>& wo
     for (std::size_t i = 0; i < g.words.size(); ++i, ++index) {
       if (awaited && i == 0) {
         out.push_back({index, 0});
+        continue;
+      }
+      if (const std::size_t from = i == 0 ? run_together(g) : std::string::npos; from != std::string::npos) {
+        out.push_back({index, from});
         continue;
       }
       const auto equals = g.words[i].find('=');
