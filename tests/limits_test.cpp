@@ -518,9 +518,9 @@ TEST(Limits, TextsOfPythonThatDouble) {
       {"from pathlib import Path\na = Path('x')\n", "a = a / a\n"},
       {"import os\na = 'x'\n", "a = os.path.join(a, a)\n"}};
   for (const auto& [first, line] : rows) {
-    expect_bounded(
-        "check --no-kernel " + dir.file("serve.py", first + many(40, [&](int) { return line; }) + kPythonLaunch),
-        "more steps than are followed");
+    expect_bounded("check --no-kernel " +
+                       dir.file("serve.py", first + many(40, [text = line](int) { return text; }) + kPythonLaunch),
+                   "more steps than are followed");
   }
 }
 

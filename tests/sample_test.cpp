@@ -233,7 +233,7 @@ TEST(Random, IsAFunctionOfSeedStreamAndIndexWithUnitVariance) {
 // Whatever vectors this machine has, and where a row is no whole number of them.
 TEST(SampleRows, AreDrawnAsNumbersAre) {
   const sample::Random random(7, "rows");
-  for (const std::size_t count : {0, 1, 15, 16, 17, 31, 32, 100}) {
+  for (const std::size_t count : {0U, 1U, 15U, 16U, 17U, 31U, 32U, 100U}) {
     for (const std::int64_t first : {std::int64_t{0}, std::int64_t{3}, std::int64_t{1} << 40}) {
       std::vector<double> row(count + 1, -7.0);
       random.normals(first, 0.1, std::span(row).first(count));
