@@ -271,9 +271,10 @@ int run(int argc, char** argv) {
 }
 
 // What lives as long as the program needs no end of its own: to give tables back one by one takes as long as to read a
-// model's configuration. What asked for the end of a program by at_quick_exit is called; the sanitizers look for leaks there.
+// model's configuration. What asked for the end of a program by at_quick_exit is called; the sanitizers look for leaks
+// there.
 void leave([[maybe_unused]] int status) {
-#ifndef __SANITIZE_ADDRESS__
+#ifndef PREFLIGHT_SANITIZED
   std::cerr.flush();
   std::quick_exit(status);
 #endif

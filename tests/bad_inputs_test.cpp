@@ -143,7 +143,7 @@ TEST_P(BadInputRows, EndAsDocumentedInBoundedMemoryWithOneLine) {
   ASSERT_EQ(run_command_line("bash tests/data/bad_inputs_setup.sh " + folder).status, 0);
   const std::vector<Row> table = rows();
   ASSERT_GE(table.size(), 400U);
-#ifdef __SANITIZE_ADDRESS__
+#ifdef PREFLIGHT_SANITIZED
   constexpr long kMostKilobytes =
       4'000'000;  // the sanitizers' own; what the program takes is that of the release build
 #else

@@ -25,7 +25,7 @@ std::string many(int count, const std::function<std::string(int)>& part) {
   return out;
 }
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef PREFLIGHT_SANITIZED
 constexpr int kSeconds = 200;
 #else
 constexpr int kSeconds = 20;
@@ -34,7 +34,7 @@ constexpr int kSeconds = 20;
 void expect_bounded(const std::string& line, const std::string& words) {
   const ToolRun run = run_command_line(fmt::format("ulimit -t {}; exec </dev/null; xpu-preflight {}", kSeconds, line));
   EXPECT_LT(run.status, 3) << line << "\n" << run.err;
-#ifndef __SANITIZE_ADDRESS__
+#ifndef PREFLIGHT_SANITIZED
   EXPECT_LT(run.peak_kilobytes, 200 * 1024) << line;
 #endif
   EXPECT_THAT(run.out + run.err, HasSubstr(words)) << line;
@@ -795,7 +795,7 @@ TEST(Limits, WordsBeyondWhatIsFollowed) {
     dir.file("a.sh", start + many(600, [&](int) { return word; }) + "\n");
     const ToolRun run = run_command_line("exec </dev/null; xpu-preflight launches " + dir.path() + "/a.sh");
     EXPECT_THAT(run.err, HasSubstr("this script needs more steps than are followed"));
-#ifndef __SANITIZE_ADDRESS__
+#ifndef PREFLIGHT_SANITIZED
     EXPECT_LT(run.peak_kilobytes, 130 * 1024) << word;
 #endif
   }
@@ -1172,7 +1172,7 @@ TEST(Limits, AScriptThatIsSourcedOverAndOver) {
   expect_bounded("check --no-kernel " + sourced(10), "1 launch checked");
 }
 
-#ifndef __SANITIZE_ADDRESS__
+#ifndef PREFLIGHT_SANITIZED
 // No signal ends it before it says why.
 TEST(Limits, MachinesThatGiveNextToNothing) {
   for (const char* line : {"ulimit -d 7100; ", "ulimit -d 6000; "}) {

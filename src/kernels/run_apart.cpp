@@ -164,7 +164,7 @@ void give_up_privileges() {
   syscall(SYS_capset, &header, none.data());
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
-#ifndef __SANITIZE_ADDRESS__  // its shadow memory is many times the machine's
+#ifndef PREFLIGHT_SANITIZED  // its shadow memory is many times the machine's
   const auto memory = static_cast<rlim_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
   const rlimit most{memory, memory};
   setrlimit(RLIMIT_DATA, &most);

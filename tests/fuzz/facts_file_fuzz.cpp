@@ -8,7 +8,7 @@
 #include "preflight/release.h"
 #include "src/facts/host_memory.h"
 #include "src/intake/facts_file.h"
-#include "tests/fuzz/whole_program.h"
+#include "tests/fuzz/scratch.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace preflight;

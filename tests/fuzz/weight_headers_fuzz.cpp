@@ -7,7 +7,7 @@
 
 #include "src/facts/gguf/gguf_file.h"
 #include "src/facts/weight_files.h"
-#include "tests/fuzz/whole_program.h"
+#include "tests/fuzz/scratch.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace facts = preflight::facts;

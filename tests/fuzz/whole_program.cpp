@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <sstream>
 
@@ -79,29 +77,6 @@ void run_and_judge(const std::vector<std::string>& words) {
   if (format != own.end() && format != own.begin() && *(format - 1) == "--format" && one_document) {
     demand(nlohmann::json::accept(out), "JSON", words, out);
   }
-}
-
-const std::string& scratch_directory() {
-  // Its destructor removes the folder: a function registered with atexit would find the name destroyed.
-  struct Scratch {
-    std::string path;
-    Scratch() : path(std::filesystem::is_directory("/dev/shm") ? "/dev/shm" : "/tmp") {
-      path += "/preflight-fuzz-XXXXXX";
-      if (mkdtemp(path.data()) == nullptr) std::abort();
-    }
-    Scratch(const Scratch&) = delete;
-    Scratch& operator=(const Scratch&) = delete;
-    ~Scratch() {
-      std::error_code ignored;
-      std::filesystem::remove_all(path, ignored);
-    }
-  };
-  static const Scratch scratch;
-  return scratch.path;
-}
-
-void write_scratch(const std::string& name, const std::string& text) {
-  std::ofstream(scratch_directory() + "/" + name, std::ios::binary | std::ios::trunc) << text;
 }
 
 }  // namespace preflight::fuzz

@@ -8,13 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "tests/fuzz/scratch.h"
+
 namespace preflight::fuzz {
 
 // Traps where a promise is broken, after printing the words. `words` follow the program's name.
 void run_and_judge(const std::vector<std::string>& words);
-
-// A directory in memory that goes away with the process; files in it are written over.
-const std::string& scratch_directory();
-void write_scratch(const std::string& name, const std::string& text);
 
 }  // namespace preflight::fuzz

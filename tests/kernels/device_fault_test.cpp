@@ -138,7 +138,7 @@ TEST(DeviceFaults, TheKernelProcessHasNoPrivilegesAndABoundOfMemory) {
   EXPECT_THAT(said, HasSubstr("NoNewPrivs: 1"));
   EXPECT_THAT(said, HasSubstr("CapPrm: 0000000000000000"));
   EXPECT_THAT(said, HasSubstr("CapEff: 0000000000000000"));
-#ifndef __SANITIZE_ADDRESS__
+#ifndef PREFLIGHT_SANITIZED
   EXPECT_THAT(said, HasSubstr("data limited"));
 #endif
 }
