@@ -1,8 +1,16 @@
-"""Seeds of the fuzz targets, out of what the repository's tests hold already: seeds.py FOLDER.
+"""Seeds of the fuzz targets.
 
-One folder a target. Inputs that once broke something lie in tests/fuzz/found/TARGET and are copied beside them.
+  seeds.py FOLDER                 of every target, a folder each: out of what the repository's tests hold already, and what is kept
+  seeds.py --made TARGET FOLDER   those out of the tests' own files alone
+  seeds.py --unpack TARGET FOLDER those that are kept in tests/fuzz/corpus
+  seeds.py --keep TARGET FOLDER   keeps what lies in FOLDER and is not made, the shortest first, as far as there is room
+
+What is kept stands in one file a target, tests/fuzz/corpus/TARGET.txt, an input a line, escaped as Python does: a thousand
+files of a few bytes would cost git and a checkout more than what they hold, and a line can be read in a review.
 """
 
+import argparse
+import ast
 import gzip
 import json
 import pathlib
@@ -115,14 +123,65 @@ SEEDS = {
 }
 
 
-def main(folder):
-    for target, seeds in SEEDS.items():
-        out = pathlib.Path(folder) / target
-        out.mkdir(parents=True, exist_ok=True)
-        for number, seed in enumerate(seeds()):
-            (out / f"seed{number}").write_bytes(seed)
-        for found in sorted((TESTS / "fuzz/found" / target).glob("*")):
-            (out / found.name).write_bytes(found.read_bytes())
+CORPUS = TESTS / "fuzz/corpus"
+# So that all of them stay a small part of a checkout.
+MOST_BYTES = 24_000  # of a file
+LONGEST = 768  # of an input
+MOST_SEEDS = 256  # a target reads each of them before it makes any input of its own
 
 
-main(sys.argv[1])
+def made(target):
+    """As many as there may be, from all over the files that they are made of."""
+    seeds = list(SEEDS[target]())
+    return seeds[:: -(-len(seeds) // MOST_SEEDS)]
+
+
+def kept(target):
+    path = CORPUS / f"{target}.txt"
+    lines = path.read_text("ascii").splitlines() if path.exists() else []
+    return [ast.literal_eval(line) for line in lines if line.startswith("b")]
+
+
+def write(inputs, folder, name):
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, data in enumerate(inputs):
+        (folder / f"{name}{number}").write_bytes(data)
+
+
+def keep(target, folder):
+    known = set(made(target))
+    found = {path.read_bytes() for path in pathlib.Path(folder).iterdir()} - known
+    lines, size = [], 0
+    for data in sorted(found, key=lambda data: (len(data), data)):
+        line = repr(data)
+        if len(data) > LONGEST or size + len(line) + 1 > MOST_BYTES:
+            continue
+        lines.append(line)
+        size += len(line) + 1
+    CORPUS.mkdir(exist_ok=True)
+    (CORPUS / f"{target}.txt").write_text("".join(line + "\n" for line in sorted(lines)), "ascii")
+    print(f"{target}: {len(lines)} of {len(found)} inputs kept, {size} bytes")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--made", metavar="TARGET", choices=SEEDS)
+    parser.add_argument("--unpack", metavar="TARGET", choices=SEEDS)
+    parser.add_argument("--keep", metavar="TARGET", choices=SEEDS)
+    parser.add_argument("folder")
+    asked = parser.parse_args()
+    if asked.made:
+        write(made(asked.made), asked.folder, "seed")
+    elif asked.unpack:
+        write(kept(asked.unpack), asked.folder, "kept")
+    elif asked.keep:
+        keep(asked.keep, asked.folder)
+    else:
+        for target in SEEDS:
+            write(made(target), f"{asked.folder}/{target}", "seed")
+            write(kept(target), f"{asked.folder}/{target}", "kept")
+
+
+if __name__ == "__main__":
+    main()
