@@ -374,6 +374,38 @@ TEST(ModelFacts, ARefusalOfTheClassNamesWhatItLookedAt) {
   EXPECT_EQ(refusal->message, "the configuration class refuses mamba_n_heads");
 }
 
+// huggingface_hub takes a tuple alone for a declared one, which no file has: a list is one of whole numbers, or
+// refused.
+TEST(ModelFacts, AListIsNoTuple) {
+  const auto tower = [](const std::string& size) {
+    return refusal_of(outcome_of(
+        R"({"model_type":"llava","architectures":["LlavaForConditionalGeneration"],"text_config":{"model_type":"mistral"},
+            "vision_config":{"model_type":"pixtral","image_size":)" +
+            size + "}}",
+        kNew));
+  };
+  for (const char* taken : {"1024", "[]", "[1024, 1024]", "[1, 2, 3]"}) EXPECT_EQ(tower(taken), "") << taken;
+  for (const char* refused : {R"(["full_attention"])", "[1.5]", "[[1]]", "[true]"}) {
+    EXPECT_EQ(tower(refused), "StrictDataclassFieldValidationError parse") << refused;
+  }
+}
+
+// transformers writes infinities and what is no number as objects, and reads them back before any class looks.
+TEST(ModelFacts, FloatsWithoutAWordInJsonAreReadBack) {
+  const auto limit = [](const std::string& upper) {
+    return refusal_of(
+        outcome_of(R"({"model_type":"nemotron_h","architectures":["NemotronHForCausalLM"],"time_step_limit":[0.0, )" +
+                       upper + "]}",
+                   kNew));
+  };
+  for (const char* taken : {"1.0", R"({"__float__": "Infinity"})", R"({"__float__": "NaN"})"}) {
+    EXPECT_EQ(limit(taken), "") << taken;
+  }
+  for (const char* refused : {R"({"__float__": "inf"})", R"({"__float__": "Infinity", "more": 1})", "\"Infinity\""}) {
+    EXPECT_EQ(limit(refused), "StrictDataclassFieldValidationError parse") << refused;
+  }
+}
+
 // nano_nemotron_vl.py makes an object of what tells of the sounds.
 TEST(ModelFacts, ASoundTowerIsHeardOf) {
   const std::string model =

@@ -7,6 +7,8 @@
 #include <array>
 #include <cctype>
 #include <filesystem>
+#include <limits>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -61,6 +63,36 @@ void require_loggable(const HfConfig& config, std::string_view frame) {
       require_type_names(*value, frame);
     }
   }
+}
+
+// The number that an object of one key stands for, where JSON has no word for it (PreTrainedConfig writes these).
+std::optional<double> tagged_float(const Value& value) {
+  const Value* tag = value.is_dict() && value.as_dict().size() == 1 ? value.find("__float__") : nullptr;
+  if (tag == nullptr) return std::nullopt;
+  if (*tag == Value("Infinity")) return std::numeric_limits<double>::infinity();
+  if (*tag == Value("-Infinity")) return -std::numeric_limits<double>::infinity();
+  return *tag == Value("NaN") ? std::optional(std::numeric_limits<double>::quiet_NaN()) : std::nullopt;
+}
+
+// As transformers reads such objects back, wherever they stand in the file.
+Value with_floats_read(const Value& value) {
+  if (const auto number = tagged_float(value)) return *number;
+  if (value.is_list()) {
+    Value::List items;
+    for (const Value& item : value.as_list()) items.push_back(with_floats_read(item));
+    return Value::list(std::move(items));
+  }
+  if (!value.is_dict()) return value;
+  Value::Dict items;
+  for (const auto& [key, item] : value.as_dict()) items.emplace_back(key, with_floats_read(item));
+  return Value::dict(std::move(items));
+}
+
+bool holds_tagged_float(const Value& value) {
+  if (value.is_list()) return std::ranges::any_of(value.as_list(), holds_tagged_float);
+  return value.is_dict() && (tagged_float(value) || std::ranges::any_of(value.as_dict(), [](const Value::Item& item) {
+                               return holds_tagged_float(item.second);
+                             }));
 }
 
 class Reader {
@@ -130,7 +162,7 @@ class Reader {
       const bool looks = release_ >= v0_5(22) && ((*content)->is_list() || (*content)->is_string());
       raise(RF::kOther, looks ? "AttributeError" : "TypeError", opens, "config.json holds no object");
     }
-    return **content;
+    return holds_tagged_float(**content) ? with_floats_read(**content) : **content;
   }
 
   // The file under the usual names, and both parts of an image model as objects. Nothing is repaired afterwards.

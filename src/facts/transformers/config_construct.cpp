@@ -35,7 +35,7 @@ bool matches(const Value& v, const Value& type) {
     if (name == "float") return v.is_float();
     if (name == "str" || name == "dtype") return v.is_string();
     if (name == "list" || name == "sequence") return v.is_list() || (name == "sequence" && v.is_string());
-    if (name == "tuple") return v.is_list();
+    if (name == "tuple") return false;  // a file has lists alone, and every declared tuple has a list beside it
     return name == "dict" ? v.is_dict() : !v.is_number() && !v.is_none() && !v.is_string() && !v.is_list();
   }
   const auto& parts = type.as_list();
