@@ -106,6 +106,9 @@ std::vector<bool> linear_layers(const ModelFacts& m, std::int64_t layers) {
   if (const Value* kimi = m.hf_text_config.find("linear_attn_config"); kimi != nullptr && kimi->is_dict()) {
     const Value* list = kimi->find("kda_layers");  // counted from 1
     fill([&](std::int64_t layer) { return holds(list, layer + 1); });
+  } else if (architecture_starts_with(m, {"BailingMoeV2_5"})) {
+    const std::int64_t group = first_int(m.hf_text_config, {"layer_group_size"}, 1);
+    fill([&](std::int64_t layer) { return group > 0 && (layer + 1) % group != 0; });
   } else if (architecture_starts_with(m, {"KimiLinear"})) {
     return out;  // its class asks for that list and no other
   } else if (architecture_starts_with(m, {"Qwen3Next", "Qwen3_5"})) {
@@ -119,7 +122,8 @@ std::vector<bool> linear_layers(const ModelFacts& m, std::int64_t layers) {
     fill([&](std::int64_t layer) {
       if (layer >= static_cast<std::int64_t>(list.size())) return false;
       const Value& type = list[static_cast<std::size_t>(layer)];
-      return type == Value("mamba") || type == Value("linear_attention") || type == Value("conv");
+      return type == Value("mamba") || type == Value("linear_attention") || type == Value("conv") ||
+             type == Value("jet");
     });
   }
   return out;

@@ -2,6 +2,7 @@
 #include "src/plan/layer_weights.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "src/facts/has_class.h"
 #include "src/facts/kinds.h"
@@ -129,6 +130,39 @@ void add_kimi_delta(const Shape& s, Layer& l) {
   l.copied += 2 * s.hidden * dim;
 }
 
+// Lightning attention of Bailing's hybrids: a key/value head for every query head, and a gate as wide as all of them.
+void add_lightning(const Shape& s, Layer& l) {
+  const double inner = static_cast<double>(s.m.num_attention_heads) * s.number({"head_dim"}, s.m.head_dim);
+  l.attention += 5 * s.hidden * inner;
+  l.output += s.hidden * inner;
+}
+
+// Jet's block: queries, keys, values, their gate and two numbers for each head, and what makes the taps of its
+// convolution from the tokens (srt/models/jet_nemotron.py).
+void add_jet(const Shape& s, Layer& l) {
+  const Value* blocks = s.text.find("efficient_attention_config");
+  const Value* jet = blocks == nullptr ? nullptr : blocks->find("jet");
+  if (jet == nullptr || !jet->is_dict()) return;
+  const auto of = [&](std::string_view key, std::int64_t usual) {
+    return static_cast<double>(first_int(*jet, {key}, usual));
+  };
+  const Value* wider = jet->find("expand_v");
+  const double heads = of("num_heads", 0);
+  const double keys = heads * of("head_dim", 0);
+  const double values = keys * (wider != nullptr && wider->is_number() ? wider->as_number() : 1.0);
+  const double narrow = std::floor(values / std::max(1.0, of("dconv_generator_reduction", 8)));
+  l.dense += s.hidden * (2 * keys + 2 * values + 2 * heads) + values * s.hidden + s.hidden * narrow +
+             narrow * values * of("conv_size", 4);
+}
+
+// The first Mamba, which stands in place of attention and of the MLP: its states' decay is in 32 bits (mamba1.py).
+void add_mamba1(const Shape& s, Layer& l) {
+  const double inner = s.number({"intermediate_size"});
+  const double states = s.number({"state_size"}, 16);
+  const double rank = s.number({"time_step_rank"}, (s.m.hidden_size + 15) / 16);
+  l.dense += inner * (3 * s.hidden + 2 * rank + 4 * states + s.number({"conv_kernel"}, 4) + 3);
+}
+
 // LFM2's gated convolution over a few tokens.
 void add_short_conv(const Shape& s, Layer& l) {
   l.dense += 4 * s.hidden * s.hidden + s.hidden * s.number({"conv_L_cache"}, 3);
@@ -231,6 +265,10 @@ Layer Layers::lettered(char letter, std::int64_t index) const {
 
 Layer Layers::layer_of(std::int64_t index) const {
   Layer l;
+  if (is_pure_mamba(s_.m)) {
+    add_mamba1(s_, l);
+    return l;
+  }
   add_mixing(l, index);
   if (architecture_starts_with(s_.m, {"LongcatFlashForCausalLMNextN"})) {  // its prediction layer has no experts
     add_dense(s_, l, width_, gated_);
@@ -266,6 +304,10 @@ void Layers::add_mixing(Layer& l, std::int64_t index) const {
     add_kimi_delta(s_, l);
   } else if (linear && architecture_starts_with(s_.m, {"Lfm2"})) {
     add_short_conv(s_, l);
+  } else if (linear && architecture_starts_with(s_.m, {"BailingMoe"})) {
+    add_lightning(s_, l);
+  } else if (linear && architecture_starts_with(s_.m, {"Jet"})) {
+    add_jet(s_, l);
   } else if (linear) {
     add_gated_delta(s_, l);
   }

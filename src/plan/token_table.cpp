@@ -45,7 +45,7 @@ std::int64_t ranks_of_table(const ModelFacts& model, const WeightSplit& split) {
   // Of those whose attention asks for all ranks, these ask for attention's where the table is concerned; Kimi-Linear
   // the other way round.
   const bool over_all =
-      architecture_starts_with(model, {"KimiLinear"}) ||
+      architecture_starts_with(model, {"KimiLinear", "MambaFor", "FalconMamba"}) ||
       (cuts_attention_over_all_ranks(model) &&
        !language_class_starts_with(
            model, {"Qwen2", "Glm4For", "Glm4vFor", "GlmOcr", "GlmImage", "DotsOCR", "LlavaQwen", "LocateAnything",
@@ -54,7 +54,7 @@ std::int64_t ranks_of_table(const ModelFacts& model, const WeightSplit& split) {
 }
 
 TableBytes table_bytes(const ModelFacts& model, const WeightSplit& split) {
-  const double head = architecture_starts_with(model, {"FalconH1"}) ? 2.0 : 1.0;  // in 32 bits
+  const double head = architecture_starts_with(model, {"FalconH1", "BailingMoeV2_5"}) ? 2.0 : 1.0;  // in 32 bits
   const double table = rows_of_table(model) * width_of_table(model);
   const ElementSizes sizes = element_sizes(model);
   const auto over = [&](double size, std::int64_t ranks) {

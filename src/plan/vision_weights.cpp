@@ -185,6 +185,50 @@ VisionWeights internvl(const ModelFacts& m, const Value& vision) {
           .over_all = mlp};
 }
 
+// LFM2-VL: SigLIP's blocks without a head, and patches of a square joined on the way to the text model's width.
+VisionWeights lfm2_vl(const ModelFacts& m, const Value& vision) {
+  const double width = number(vision, {"hidden_size"});
+  const Value side = m.root("downsample_factor");
+  const double factor = side.is_int() ? static_cast<double>(side.as_int()) : 2.0;
+  const Value told = m.root("projector_hidden_size");
+  const double inner = told.is_int() ? static_cast<double>(told.as_int()) : 2560.0;
+  const double patch = number(vision, {"patch_size"}, 16);
+  const double attention = encoder(vision, 0, 0);
+  return {.cut = attention,
+          .whole = width * (number(vision, {"num_patches"}, 256) + 3 * patch * patch),
+          .over_all = encoder(vision, inner_width(vision), 2) - attention +
+                      inner * (width * factor * factor + static_cast<double>(m.hidden_size))};
+}
+
+// Kimi-VL: MoonViT's blocks, a table of places for each axis, and patches of a square joined by two whole matrices.
+VisionWeights kimi_vl(const Value& vision, double text) {
+  const double width = number(vision, {"hidden_size"});
+  const Value* kernel = vision.find("merge_kernel_size");
+  double joined = width;
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    const bool told = kernel != nullptr && kernel->is_list() && axis < kernel->as_list().size();
+    joined *= told && kernel->as_list()[axis].is_int() ? static_cast<double>(kernel->as_list()[axis].as_int()) : 2.0;
+  }
+  const double places = number(vision, {"init_pos_emb_height"}, 64) * number(vision, {"init_pos_emb_width"}, 64);
+  const double attention = encoder(vision, 0, 0);
+  return {.cut = attention,
+          .whole = places * width + joined * joined + joined * text,
+          .over_all = encoder(vision, inner_width(vision), 2) - attention};
+}
+
+// Aya Vision, by transformers' class: nothing is cut, and patches of a square are joined through a gated matrix.
+VisionWeights aya(const ModelFacts& m, const Value& vision) {
+  const double text = static_cast<double>(m.hidden_size);
+  const auto told = [&](const char* key, double usual) {
+    const Value value = m.root(key);
+    return value.is_int() ? static_cast<double>(value.as_int()) : usual;
+  };
+  const double factor = told("downsample_factor", 2);
+  const double aligned = told("alignment_intermediate_size", text);
+  return {.whole = encoder(vision, inner_width(vision), 2) +
+                   number(vision, {"hidden_size"}) * factor * factor * aligned + aligned / 2 * text};
+}
+
 // CLIP's own model: each of its parts is projected.
 VisionWeights clip(const Value& vision, double text) {
   const double width = number(vision, {"hidden_size"});
@@ -259,6 +303,9 @@ VisionWeights vision_weights(const ModelFacts& model) {
     return llava(model, vision);
   if (architecture_starts_with(model, {"Qwen2VL", "Qwen2_5_VL", "Qwen3VL", "Qwen3_5"})) return qwen_vl(model, vision);
   if (architecture_starts_with(model, {"InternVL"})) return internvl(model, vision);
+  if (architecture_starts_with(model, {"Lfm2Vl"})) return lfm2_vl(model, vision);
+  if (architecture_starts_with(model, {"KimiVL"})) return kimi_vl(vision, text);
+  if (architecture_starts_with(model, {"AyaVision"})) return aya(model, vision);
   if (architecture_starts_with(model, {"CLIPModel"})) return clip(vision, text);
   if (architecture_starts_with(model, {"Mllama"})) return mllama(vision, text);
   if (architecture_starts_with(model, {"PaddleOCR"})) return paddle_ocr(vision, text);

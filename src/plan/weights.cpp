@@ -22,10 +22,10 @@
 namespace preflight::plan {
 namespace {
 
-// Layers of a shape that is not modelled here.
+// Layers of a shape that is not modelled here, or told apart by keys that nothing here reads (Jamba).
 bool is_of_another_shape(const ModelFacts& m) {
-  return architecture_starts_with(m,
-                                  {"Lfm2Vl", "Mamba", "FalconMamba", "Zaya", "BailingMoe", "MiniMaxM1", "Gemma3n"}) ||
+  return architecture_starts_with(m, {"Mamba2", "Zaya", "BailingMoeV3", "MiniMaxM1", "Gemma3n"}) ||
+         m.hf_text_config.find("attn_layer_period") != nullptr ||
          (architecture_starts_with(m, {"Gemma4"}) && first_int(m.hf_text_config, {"hidden_size_per_layer_input"}) > 0);
 }
 
@@ -269,13 +269,33 @@ struct CountedBy {
   std::vector<std::int64_t> window;
 };
 
-std::optional<WeightEstimate> estimate(const ModelFacts& model, const WeightSplit& split) {
+// As the class that is built of the whole configuration sees it, whatever its text part says.
+ModelFacts of_whole_configuration(ModelFacts m) {
+  const Value whole = m.hf_config;
+  const auto take = [&](std::string_view key, std::int64_t& number) { number = first_int(whole, {key}, number); };
+  take("hidden_size", m.hidden_size);
+  take("num_hidden_layers", m.num_hidden_layers);
+  take("num_attention_heads", m.num_attention_heads);
+  take("num_key_value_heads", m.num_key_value_heads);
+  take("vocab_size", m.vocab_size);
+  const std::int64_t even = m.num_attention_heads > 0 ? m.hidden_size / m.num_attention_heads : m.head_dim;
+  m.head_dim = m.v_head_dim = first_int(whole, {"head_dim"}, even);
+  m.hf_text_config = whole;
+  return m;
+}
+
+std::optional<WeightEstimate> estimate(const ModelFacts& as_resolved, const WeightSplit& split) {
+  // yivl.py and qwen3_vl.py.
+  const bool of_whole =
+      as_resolved.hf_config.is_dict() && has_class(as_resolved, {"YiVLForCausalLM", "Qwen3VLForConditionalGeneration"});
+  const ModelFacts model = of_whole ? of_whole_configuration(as_resolved) : as_resolved;
   Shape s{.m = model,
           .text = model.hf_text_config,
           .hidden = static_cast<double>(model.hidden_size),
           .attention_ranks = ranks_of_attention(model, split)};
-  if (model.hidden_size <= 0 || model.num_hidden_layers <= 0 || model.num_attention_heads <= 0 ||
-      !model.hf_text_config.is_dict() || is_of_another_shape(model) || width_untold(s)) {
+  const bool has_heads = model.num_attention_heads > 0 || is_pure_mamba(model);
+  if (model.hidden_size <= 0 || model.num_hidden_layers <= 0 || !has_heads || !model.hf_text_config.is_dict() ||
+      is_of_another_shape(model) || width_untold(s)) {
     return std::nullopt;
   }
   s.exact = element_sizes(model).exact && is_counted(model) && (has_experts(model) || dense_width(s) > 0);
