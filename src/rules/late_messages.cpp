@@ -31,6 +31,10 @@ constexpr LateMessage kTable[] = {
     {"is not divisible by", "AssertionError", "", "", "PL003 PL004 PL009 VI005", false, true, true},
     {"", "AssertionError", "ensure_divisibility", "distributed/utils.py", "PL003 PL004 PL009 VI005"},
     {"", "AssertionError", "divide", "distributed/utils.py", "PL003 PL004 PL009 VI005"},
+    // Heads, as torch, the kernel packages and flex attention divide them.
+    {"heads in key value must divide", "", "", "", "AT010"},
+    {"heads in key and value must divide", "", "", "", "AT010"},
+    {"query heads to be a multiple of kv heads", "", "", "", "AT010"},
     {"input size is not aligned with the quantized", "", "", "", "QN014"},
     {"awq on xpu requires group_size", "", "", "", "QN015"},
     {"only 4 bit weight quantization is supported for awq", "", "", "", "QN015"},
