@@ -249,24 +249,40 @@ constexpr std::array<std::string_view, 7> kOfTextConfig = {
     "KimiVLForConditionalGeneration",    "Qwen3VLMoeForConditionalGeneration", "Qwen3_5ForConditionalGeneration",
     "Qwen3_5MoeForConditionalGeneration"};
 
-// The model's own parameters with what is asked for among them. Of sets for kinds of layers nobody knows which is
-// meant.
-Remedy within_text_part(const Override& given, const Value& asked, const Value& of_model) {
-  const auto is_set = [](const auto& member) { return member.second.is_dict(); };
-  const bool has_sets = of_model.is_dict() && std::ranges::any_of(of_model.as_dict(), is_set);
-  if (has_sets || !asked.is_dict()) return to_drop("--json-model-override-args");
+// A model's own parameters with what is asked for among them.
+Value with_asked(const Value& of_model, const Value& asked) {
   Value::Dict rope;
   if (of_model.is_dict()) {
     for (const auto& [key, value] : of_model.as_dict()) {
-      if (key != "type" && asked.find(key) == nullptr) rope.emplace_back(key, value);
+      const bool replaced = key == "type" || (key == "rope_type" && asked.find("type") != nullptr);
+      if (!replaced && asked.find(key) == nullptr) rope.emplace_back(key, value);
     }
   }
   for (const auto& member : asked.as_dict()) rope.push_back(member);
-  Value::Dict all{{"text_config", Value::dict({{"rope_parameters", Value::dict(std::move(rope))}})}};
+  return Value::dict(std::move(rope));
+}
+
+// Of sets for kinds of layers nobody knows which is meant, but for Gemma 3: what its configuration says for all is that
+// of the layers without a window (transformers' configuration_gemma3.py). None: there is no such place.
+Value rope_of_text(std::string_view served, const Value& asked, const Value& of_model) {
+  if (!asked.is_dict()) return {};
+  const auto is_set = [](const auto& member) { return member.second.is_dict(); };
+  const bool has_sets = of_model.is_dict() && std::ranges::any_of(of_model.as_dict(), is_set);
+  if (!has_sets) return with_asked(of_model, asked);
+  const Value* full = of_model.find("full_attention");
+  if (full == nullptr || served != "Gemma3ForConditionalGeneration") return {};
+  return of_model.with("full_attention", with_asked(*full, asked));
+}
+
+std::vector<Remedy> within_text_part(const Override& given, const Value& rope) {
+  std::vector<Remedy> remedies = {to_drop("--json-model-override-args")};
+  if (!rope.is_dict()) return remedies;
+  Value::Dict all{{"text_config", Value::dict({{"rope_parameters", rope}})}};
   for (const auto& member : given.all.as_dict()) {
     if (member.first != given.key && member.first != "rope_theta") all.push_back(member);
   }
-  return to_give("--json-model-override-args", {Value::dict(std::move(all)).json()});
+  remedies.insert(remedies.begin(), to_give("--json-model-override-args", {Value::dict(std::move(all)).json()}));
+  return remedies;
 }
 
 std::optional<Finding> beside_the_text_part(const LaunchFacts& f) {
@@ -278,10 +294,10 @@ std::optional<Finding> beside_the_text_part(const LaunchFacts& f) {
   const bool scales = given->all.find(given->key) != nullptr;
   if (!scales && base == nullptr) return std::nullopt;
   const std::string what = scales ? given->key : "rope_theta";
+  const Value asked = scales ? given->rope : Value::dict({{"rope_theta", *base}});
   return Finding{
       .message = fmt::format("{} stands beside text_config, and {} makes its positions of what is in it", what, served),
-      .remedies = {within_text_part(*given, scales ? given->rope : Value::dict({{"rope_theta", *base}}),
-                                    f.model().text("rope_parameters"))}};
+      .remedies = within_text_part(*given, rope_of_text(served, asked, f.model().text("rope_parameters")))};
 }
 
 }  // namespace
