@@ -87,6 +87,7 @@ TEST(PastedMessage, OfALateFailureLeadsToItsRule) {
        "PL002"},
       {"AssertionError: 20 is not divisible by 8", "PL003"},
       {"RuntimeError: Number of heads in key and value must divide the number of heads in \nquery, got x", "AT010"},
+      {"AssertionError: tp_size must be less than or equal to group_norm_size that can use local rms norm", "PL018"},
       {"RuntimeError: Number of heads in key/value must divide number of heads in query", "AT010"},
       {"ValueError: Expect number of query heads to be a multiple of kv heads for GQA but got Hq=16 and Hkv=3.",
        "AT010"},

@@ -1924,6 +1924,26 @@ TEST(RulesByHand, GroupsOfAMixerGoOverTheRanks) {
   }
 }
 
+// Bailing's linear attention has groups of its own; a model without such layers has none.
+TEST(RulesByHand, GroupsOfLinearAttentionGoOverTheRanks) {
+  struct Mixer {
+    int every;
+    int groups;
+    int ranks;
+    bool told;
+  };
+  for (const Mixer& mixer :
+       {Mixer{5, 4, 4, false}, Mixer{5, 4, 8, true}, Mixer{5, 6, 4, true}, Mixer{1, 4, 8, false}}) {
+    const Edit edit = [&](Launch& l, ModelFacts& m) {
+      m.architectures = {"BailingMoeV2_5ForCausalLM"};
+      text("layer_group_size", mixer.every)(l, m);
+      text("group_norm_size", mixer.groups)(l, m);
+      set(l, Field::tp_size, mixer.ranks);
+    };
+    EXPECT_EQ(fires({"PL018", 23, 0, "qwen3-8b", "--device xpu", edit}, 23), mixer.told) << mixer.groups;
+  }
+}
+
 // Each rank has its own part in host memory, and no more than its weights.
 TEST(RulesByHand, WeightsInHostMemoryAreThoseOfAllRanksHere) {
   struct Host {
@@ -2392,6 +2412,16 @@ TEST(RulesByHand, WidthsOfDenseLayersAreCheckedWhateverAttentionDoes) {
   EXPECT_FALSE(told("PL009", "qwen3-8b", kGroups, wide(12288)));
   EXPECT_TRUE(told("QN014", "qwen3-8b-awq", kGroups, wide(11776)));
   EXPECT_FALSE(told("QN014", "qwen3-8b-awq", kGroups, wide(12288)));
+  // of a checkpoint that leaves some modules plain, by their names
+  const auto without = [&](const char* name) -> Edit {
+    return [=](Launch& l, ModelFacts& m) {
+      wide(11776)(l, m);
+      quantisation(m, "awq",
+                   {{"bits", 4}, {"group_size", 128}, {"modules_to_not_convert", Value::list({Value(name)})}});
+    };
+  };
+  EXPECT_TRUE(told("QN014", "qwen3-8b-awq", kGroups, without("visual")));
+  EXPECT_FALSE(told("QN014", "qwen3-8b-awq", kGroups, without("mlp")));
 }
 
 // MiMo-V2's fused projections leave the check of FP8 blocks out; its other layers do not.

@@ -21,6 +21,8 @@ constexpr LateMessage kTable[] = {
     {"device index is out of range", "RuntimeError", "", "", "PL001"},
     {"invalid device ordinal", "", "", "", "PL001"},
     {"does not divide num_groups", "AssertionError", "", "", "PL018"},
+    {"less than or equal to group_norm_size", "AssertionError", "", "", "PL018"},
+    {"group_norm_size must be divisible by tp_size", "AssertionError", "", "", "PL018"},
     {"parallel currently supported for quantized models", "AssertionError", "", "", "PL018"},
     {"", "AssertionError", "__init__", "fused_moe_triton/layer.py", "PL010 PL015", true},
     {"does not match num_hidden_layers", "ValueError", "get_pp_indices", "", "PL016"},

@@ -532,7 +532,7 @@ std::optional<Finding> experts_uneven(const LaunchFacts& f) {
 
 // MambaMixer2 cuts its groups over attention's ranks, and repeats a single one, unless a method of quantisation is
 // there.
-std::optional<Finding> mixer_groups(const LaunchFacts& f) {
+std::optional<Finding> mamba_groups(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
   const auto is = [&](std::string_view name) {
     return !m.architectures.empty() && m.architectures.front().starts_with(name);
@@ -550,6 +550,25 @@ std::optional<Finding> mixer_groups(const LaunchFacts& f) {
   return Finding{.message = groups == 1 ? fmt::format("the mixer's one group is quantised over {}", where_tp(f))
                                         : fmt::format("the mixer's {} groups do not divide by {}", groups, where_tp(f)),
                  .remedies = other_widths(f, fits)};
+}
+
+// Bailing's linear attention normalises its output by groups, and each rank has whole ones.
+std::optional<Finding> lightning_groups(const LaunchFacts& f) {
+  const ModelFacts& m = f.model();
+  const std::int64_t every = config_int(m, "layer_group_size", 1);
+  if (!has_class(m, {"BailingMoeV2_5ForCausalLM"}) || every <= 1) return std::nullopt;
+  const std::int64_t groups = config_int(m, "group_norm_size", 1);
+  const auto fits = [&](std::int64_t tp) { return groups % tp == 0; };
+  if (groups <= 0 || fits(f.attention_tp())) return std::nullopt;
+  return Finding{.message = fmt::format("the {} groups by which linear attention normalises its output do not divide "
+                                        "by {}",
+                                        groups, where_tp(f)),
+                 .remedies = other_widths(f, fits)};
+}
+
+std::optional<Finding> mixer_groups(const LaunchFacts& f) {
+  const auto finding = mamba_groups(f);
+  return finding ? finding : lightning_groups(f);
 }
 
 // Every rank of expert parallelism has as many experts, copies of busy ones among them.
@@ -701,11 +720,12 @@ std::span<const Rule> placement_rules() {
        .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device cpu"}}}},
       {.id = "PL018",
        .field = Field::tp_size,
-       .summary = "the groups of a Mamba mixer do not go over the ranks",
-       .why = "AssertionError while the model is built: each rank has as many groups, or a copy of the only one where "
-              "the mixer is not quantised.",
+       .summary = "the groups of a recurrent layer do not go over the ranks",
+       .why =
+           "AssertionError while the model is built: each rank has as many groups, or a copy of a Mamba mixer's only "
+           "one where that is not quantised.",
        .fix = "a tensor-parallel size that divides the groups",
-       .source = "sglang/srt/layers/attention/mamba/mamba.py",
+       .source = "sglang/srt/layers/attention/mamba/mamba.py, sglang/srt/models/bailing_moe_linear.py",
        .check = mixer_groups,
        .fires_on = {{{.model = "nvidia-nemotron-3-nano-30b-a3b-bf16",
                       .args = "--device xpu --tp-size 16 --disable-radix-cache",

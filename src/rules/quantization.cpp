@@ -243,21 +243,34 @@ std::int64_t scale_group(const ModelFacts& m) {
   return 0;
 }
 
+// Whether a layer's part is quantised in any layer. Of names that are not understood nothing is said.
+bool is_quantised_somewhere(const ModelFacts& m, bool plan::PlainParts::*plain) {
+  const auto modules = plan::plain_modules_of(m);
+  if (!modules->understood()) return false;
+  if (!modules->any()) return true;
+  for (std::int64_t layer = 0; layer < m.num_hidden_layers; ++layer) {
+    const plan::PlainParts parts = modules->in_layer(layer);
+    if (!(parts.*plain)) return true;
+  }
+  return false;
+}
+
 // Inputs of a layer that tensor parallelism cuts are whole groups on each rank.
 std::optional<Finding> cut_groups(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
   const std::int64_t group = scale_group(m);
   if (group <= 1) return std::nullopt;
-  const Value* kept = m.hf_quant_config.find("modules_to_not_convert");
-  if (kept != nullptr && kept->is_list() && !kept->as_list().empty()) return std::nullopt;  // which layers is not told
   struct Cut {
     std::string_view layer;
     std::int64_t size;
     std::int64_t ranks;
+    bool plan::PlainParts::*plain;
   };
-  for (const Cut& c : {Cut{"down projection", f.shared_dense_width(), f.tp()},
-                       Cut{"output projection", m.num_attention_heads * m.v_head_dim, f.attention_tp()}}) {
+  for (const Cut& c :
+       {Cut{"down projection", f.shared_dense_width(), f.tp(), &plan::PlainParts::down},
+        Cut{"output projection", m.num_attention_heads * m.v_head_dim, f.attention_tp(), &plan::PlainParts::output}}) {
     if (c.size <= 0 || c.size % c.ranks != 0 || (c.size / c.ranks) % group == 0) continue;
+    if (!is_quantised_somewhere(m, c.plain)) continue;
     std::vector<std::string> fitting;
     for (std::int64_t tp = f.tp() - 1; tp >= 1 && fitting.size() < kFewValues; --tp) {
       if (c.size % tp == 0 && (c.size / tp) % group == 0) fitting.push_back(std::to_string(tp));
