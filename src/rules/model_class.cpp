@@ -14,6 +14,7 @@
 #include "src/facts/kinds.h"
 #include "src/facts/model_classes.h"
 #include "src/plan/output_head.h"
+#include "src/python/integer.h"
 #include "src/rules/attention_ranks.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
@@ -464,6 +465,26 @@ bool has_key(const ModelFacts& m, const Asked& asked) {
                                    : !part_of(m, asked.part, asked.key).is_none();
 }
 
+// An option fills in a number whose value follows from the others; the rest only the model's author knows.
+Remedy way_to_fill_in(const Asked& asked, const ModelFacts& m) {
+  const auto given = [&](std::int64_t value) {
+    return to_give("--json-model-override-args", {fmt::format(R"({{"{}": {}}})", asked.key, value)});
+  };
+  if (asked.is_merely_kept) return given(0);
+  if (asked.key == "moe_layer_freq") return given(1);
+  if (asked.architecture == "Mamba2ForCausalLM") {
+    return given(integer::bounded_times(config_int(m, "expand", 2), m.hidden_size));
+  }
+  if (asked.key == "num_experts") return in_words("a model whose text has experts");
+  if (!asked.only.empty()) {
+    Remedy as_trained =
+        to_give("--json-model-override-args", {fmt::format(R"({{"{}": "{}"}})", asked.key, asked.only)});
+    as_trained.words = "where the model was trained so";
+    return as_trained;
+  }
+  return in_words(fmt::format("\"{}\" as the model's first checkpoint has it", asked.key));
+}
+
 std::optional<Finding> lacks_what_is_asked(const LaunchFacts& f) {
   const std::string_view name = serving_class(f);
   const auto asked = std::ranges::find(kAsked, name, &Asked::architecture);
@@ -479,11 +500,7 @@ std::optional<Finding> lacks_what_is_asked(const LaunchFacts& f) {
                                                          "vision_config of config.json"};
     Finding finding{.message = fmt::format("{} asks for {}, which {} does not have", name, asked->key,
                                            kPlaces.at(static_cast<std::size_t>(asked->part)))};
-    if (asked->is_merely_kept) {
-      finding.remedies = {to_give("--json-model-override-args", {fmt::format(R"({{"{}": 0}})", asked->key)})};
-    } else if (asked->part == Part::kText) {
-      finding.remedies = {in_words("a model whose text has experts")};
-    }
+    finding.remedies = {way_to_fill_in(*asked, f.model())};
     return finding;
   }
   const Value value = part_of(f.model(), asked->part, asked->key);
