@@ -663,6 +663,30 @@ TEST(RemediesTold, SayWhichOfTwoValuesStays) {
   }
 }
 
+// What the parser hides has remedies of its own: none of its options stands in the finding of a slip of the pen.
+TEST(RemediesTold, OfASlipOfThePenMendItAlone) {
+  const std::vector<std::string> card = {"--device-profile", "b60"};
+  EXPECT_EQ(fix_told("US003", card, {"--model-path", "Qwen/Qwen3-32B", "--attention-backend", "xpu"}),
+            "--attention-backend intel_xpu (only the first step: PL002 is next)");
+  EXPECT_EQ(fix_told("US004", card, {"--model-path", "Qwen/Qwen3-32B", "--page-size", "abc"}),
+            "drop --page-size (only the first step: PL002 is next)");
+  const std::string out = run_tool({"check", "--no-kernel", "--device-profile", "b60", "--", "--model-path",
+                                    "Qwen/Qwen3-32B", "--attention-backend", "xpu"})
+                              .out;
+  EXPECT_EQ(out.find("fixed by"), std::string::npos) << out;
+  EXPECT_NE(out.find("+ --mem-fraction-static"), std::string::npos) << out;  // of the launch
+}
+
+// Of Gemma 3's sets of positions the one without a window is meant, as by its configuration's own rope_scaling.
+TEST(RemediesTold, PutAScalingWhereGemma3ReadsIt) {
+  const std::string told =
+      fix_told("RO007", {"--device-profile", "b60"},
+               {"--model-path", "google/gemma-3-27b-it", "--tp-size", "8", "--json-model-override-args",
+                R"({"rope_scaling":{"rope_type":"linear","factor":4.0}})"});
+  EXPECT_NE(told.find(R"("full_attention":{"rope_theta":1000000.0,"rope_type":"linear","factor":4.0})"), told.npos);
+  EXPECT_NE(told.find(R"("sliding_attention":{"rope_type":"default","rope_theta":10000.0})"), told.npos) << told;
+}
+
 // Under its right name the option stands once more, and counts there: the wrong word is of no use.
 TEST(RemediesTold, LeaveOutWhatALaterWordOverrides) {
   const std::vector<std::string> options = {"--sglang-version", "0.5.23"};

@@ -303,6 +303,13 @@ CheckOptions of_tries(CheckOptions rules) {
   return rules;
 }
 
+// What of a fix changes the words that stand in the launch; none where that is all of it, or nothing.
+std::optional<Remedy> without_additions(CheckedFix fix) {
+  const auto adds = [](const ArgumentChange& c) { return c.kind == ArgumentChange::Kind::kAdd; };
+  if (std::erase_if(fix.changes, adds) == 0 || fix.changes.empty()) return std::nullopt;
+  return fix::remedy_of(fix);
+}
+
 }  // namespace
 
 void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, FixSearch& found,
@@ -330,7 +337,8 @@ void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, F
   }
   fix::WholeFixes whole{.searched = found.attempts > 0};
   for (const CheckedFix& f : found.fixes) {
-    whole.fixes.push_back({fix::remedy_of(f).value_or(Remedy{.words = report::short_fix(f)}), f.leaves});
+    whole.fixes.push_back(
+        {fix::remedy_of(f).value_or(Remedy{.words = report::short_fix(f)}), f.leaves, without_additions(f)});
     if (whole.fixes.size() == kWholeFixes) break;
   }
   const fix::Proofs told = fix::prove_remedies(question, prepared.launch, findings, whole, look, proofs);

@@ -267,7 +267,12 @@ class Prover {
     std::vector<Remedy> list;
     const bool warns = finding.severity == Severity::kWarning && !finding.remedies.empty();
     if (!is_of_sglang(finding) && !warns) return list;
-    for (const auto& [whole, leaves] : whole_.fixes) {
+    for (const auto& [whole, leaves, repair] : whole_.fixes) {
+      if (auto past = is_of_parser(finding) && repair ? past_parser(*repair, finding) : std::nullopt) {
+        const auto is_told = [&](const Remedy& r) { return rules::words_of(r) == rules::words_of(*past); };
+        if (std::ranges::none_of(list, is_told)) list.push_back(std::move(*past));
+        continue;
+      }
       Remedy remedy = whole;
       const Look* seen = look_after(remedy, finding);
       const Diagnostic* left = seen == nullptr ? nullptr : left_of(finding, seen->findings);
@@ -280,6 +285,16 @@ class Prover {
       list.push_back(std::move(remedy));
     }
     return list;
+  }
+
+  // What the parser complains of hides all else that is wrong. That has remedies of its own, which stand with it once
+  // the launch is read; here it is said to come next. None: the parser complains of more.
+  std::optional<Remedy> past_parser(const Remedy& repair, const Diagnostic& finding) {
+    const Look* seen = look_after(repair, finding);
+    if (seen == nullptr || std::ranges::any_of(seen->findings, is_of_parser)) return std::nullopt;
+    if (const Diagnostic* next = added_error(*seen)) return as_first_step(repair, next->rule);
+    const std::vector<std::string> brought = rules_of(added(*seen, repair));
+    return brought.empty() ? repair : with_trouble(repair, brought);
   }
 
   // What became of the launch with the remedy, the first way to take it; null where it is in words that nobody reads.
@@ -538,11 +553,12 @@ class Prover {
     });
   }
 
+  static bool is_of_parser(const Diagnostic& finding) { return finding.rule.starts_with("US"); }
+
   // Whether what another release refuses is met before the finding is: it has not got past it. The parser is first,
   // then the type of the model.
   static bool is_a_step_back(const Diagnostic& error, const Diagnostic& finding) {
-    const auto is_parsers = [](const Diagnostic& d) { return d.rule.starts_with("US"); };
-    return error.rule == "RF016" || (is_parsers(error) && !is_parsers(finding));
+    return error.rule == "RF016" || (is_of_parser(error) && !is_of_parser(finding));
   }
 
   // Later ones first, the nearest of either side before all others. `past`: one that gets to the next refusal.

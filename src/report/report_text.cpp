@@ -352,7 +352,10 @@ std::string listed_findings(const Report& report, Severity least, const TextOpti
   for (const auto& f : report.findings) {
     if (f.severity < least) continue;
     out += finding_text(f, report.source, options);
-    if (f.severity == Severity::kError && mends(report.fixes, f.rule)) {
+    // What the parser complains of hides the rest, which a fix of the whole launch mends, too.
+    const bool of_more =
+        f.rule.starts_with("US") && mends(report.fixes, f.rule) && report.fixes.fixes.front().changes.size() > 1;
+    if (f.severity == Severity::kError && mends(report.fixes, f.rule) && !of_more) {
       out += wrapped("fixed by", short_fix(report.fixes.fixes.front()), options, style);
     }
     out += "\n";
