@@ -183,6 +183,16 @@ TEST(Suggest, TheNearestMissHasTheContextThatIsAskedFor) {
   EXPECT_THAT(out["nearest"]["arguments"].get<Words>(), ::testing::Contains("--context-length"));
 }
 
+// What stands in the way of every context is told before the context.
+TEST(Suggest, TheNearestMissOfAModelThatNothingServesIsNotItsContext) {
+  const testing::TemporaryDirectory dir;
+  dir.file("config.json", R"({"architectures":["FalconForCausalLM"],"model_type":"falcon","hidden_size":4544,
+      "num_attention_heads":71,"num_hidden_layers":32,"multi_query":true,"vocab_size":65024,"torch_dtype":"bfloat16"})");
+  const auto out = suggested({dir.path(), "--device-profile", "b60", "--device-count", "1", "--context", "8192"}, 1);
+  EXPECT_THAT(out["nearest"]["why"].get<std::string>(), ::testing::StartsWith("SGLang 0.5.23 has no class for Falcon"));
+  EXPECT_THAT(out["nearest"]["why"].get<std::string>(), HasSubstr("a context of 8192 tokens is more than the model's"));
+}
+
 // Its longest context holds on these cards: other forms, more cards and the host's memory are asked for by nothing.
 TEST(Suggest, AContextBeyondTheModelNeedsNoMoreThanAShorterOne) {
   const auto out =

@@ -215,7 +215,7 @@ std::optional<MemorySummary> memory_summary(const PreparedLaunch& prepared, std:
       .exact = s->weights_exact && s->draft_gib == 0.0 && s->adapters_known,
       .fraction = s->fraction,
       .least = s->least,
-      .cache = s->cache_gib,
+      .cache = s->fits() && s->cost.keeps_no_keys() ? 0.0 : s->cache_gib,  // what is left stays free
       .states = s->state_gib,
       .tokens = s->tokens,
       .context = s->context,

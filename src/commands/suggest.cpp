@@ -49,6 +49,7 @@ struct Answer {
   std::string condition = {};  // of every remedy
   std::vector<report::WayOut> remedies = {};
   bool lacks_room = true;                     // where nothing was found: more of it may do
+  std::optional<Miss> missed = {};            // the nearest of the last condition under which nothing was found
   std::size_t holding = 0;                    // launches that hold what is asked
   std::optional<JudgedLaunches> judged = {};  // --kernel; `search.found` are those kept
 };
@@ -74,6 +75,7 @@ bool first_of(Answer& a, Search condition, const std::string& what, bool only_th
   other.only_the_least = only_the_least;
   search(other);
   count(a.search, other);
+  a.missed = other.found.empty() ? std::move(other.nearest) : std::nullopt;
   if (other.found.empty()) return false;
   const Suggestion& c = *std::ranges::min_element(
       other.found, {}, [](const Suggestion& x) { return std::tuple(x.cards, x.warnings, x.half_cache); });
@@ -96,6 +98,7 @@ bool look_for_a_context(Answer& a, std::int64_t limit) {
     Search other = s;
     other.wish.context = context;
     other.wish.context_given = true;
+    other.nearest.reset();  // of another context
     return other;
   };
   const std::string what = fmt::format("a context of {} tokens", context);
@@ -179,6 +182,10 @@ void look_for_ways_out(Answer& a, std::int64_t limit, const std::string& model) 
   const bool beyond = limit > 0 && s.wish.context > limit;
   a.lacks_room = s.short_of_room || s.uncounted || beyond;
   const bool shorter = a.lacks_room && look_for_a_context(a, limit);
+  if (beyond && !shorter && a.missed) {  // what stands in the way of any context, before what is in that of this one
+    a.missed->why += fmt::format("; and a context of {} tokens is more than the model's {}", s.wish.context, limit);
+    s.nearest = std::move(a.missed);
+  }
   if (beyond) {  // no other form and no card takes more
     s.wish.context = limit;
     a.condition = fmt::format(", and a context of {} tokens", limit);

@@ -37,6 +37,7 @@ struct CacheCost {
   std::int64_t index_bytes_of_layer = 0;
   bool stage_without_keys = false;  // a pipeline stage whose layers keep nothing
   std::string kind;                 // "MHA", "GQA", "MLA", … for people
+  [[nodiscard]] bool keeps_no_keys() const { return bytes_per_token == 0 && window_bytes_per_token == 0; }
 };
 // nullopt when the configuration does not tell.
 std::optional<CacheCost> cache_cost(const Launch& launch);

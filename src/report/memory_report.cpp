@@ -1,6 +1,8 @@
 // What `memory` prints: the sheet as text and as JSON.
 #include "src/report/memory_report.h"
 
+#include <cmath>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -157,8 +159,12 @@ std::string loaded_text(const MemorySheet& s, const Launch& launch) {
 
 // The KV cache, what comes beside it, and the requests that it holds.
 std::string pools_text(const MemorySheet& s, const Style& style) {
-  std::string out = line(s.cache_gib < 0 ? "missing" : "KV cache", s.cache_gib < 0 ? -s.cache_gib : s.cache_gib,
-                         s.fits() ? thousands_of(s.tokens, "token") : "no token fits");
+  std::string out =
+      s.fits() && s.cost.keeps_no_keys()
+          ? line("left free", s.cache_gib,
+                 fmt::format("no layer keeps keys and values; {} are served at once", thousands_of(s.tokens, "token")))
+          : line(s.cache_gib < 0 ? "missing" : "KV cache", std::abs(s.cache_gib),
+                 s.fits() ? thousands_of(s.tokens, "token") : "no token fits");
   constexpr double kSeen = 0.005;  // less is printed as nothing
   if (s.fits() && s.draft_cache_gib >= kSeen) {
     out += line("draft's KV cache", s.draft_cache_gib,
