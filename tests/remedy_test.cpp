@@ -677,6 +677,21 @@ TEST(RemediesTold, OfASlipOfThePenMendItAlone) {
   EXPECT_NE(out.find("+ --mem-fraction-static"), std::string::npos) << out;  // of the launch
 }
 
+// A container that is given one card of several: to give it more comes before a launch on fewer.
+TEST(RemediesTold, ShowAContainerTheCardsThatItLacks) {
+  const std::string out =
+      run_tool({"check", "--no-kernel", "--device-profile", "b60", "--format", "json", "--command",
+                "docker run --device /dev/dri/renderD128 lmsysorg/sglang:v0.5.23-xpu python -m sglang.launch_server "
+                "--model-path Qwen/Qwen3-8B --tp 2"})
+          .out;
+  const auto report = nlohmann::json::parse(out);
+  const auto& findings = report["findings"];
+  const auto told = std::ranges::find_if(findings, [](const auto& f) { return f["rule"] == "PL001"; });
+  ASSERT_NE(told, findings.end());
+  EXPECT_EQ((*told)["fix"].get<std::string>().rfind("2 cards for the container, where the machine has them", 0), 0U)
+      << (*told)["fix"];
+}
+
 // Of Gemma 3's sets of positions the one without a window is meant, as by its configuration's own rope_scaling.
 TEST(RemediesTold, PutAScalingWhereGemma3ReadsIt) {
   const std::string told =
@@ -788,7 +803,8 @@ TEST(RemediesTold, NameTheHardwareThatIsEnough) {
   const std::vector<std::string> wide = {"--model-path", "Qwen/Qwen3-8B", "--tp-size", "8"};
   EXPECT_EQ(fix_told("PL001", {"--device-count", "2"}, wide), "--tp-size 2, or 8 such cards (--device-count 8)");
   // A mask is no shortage of cards.
-  EXPECT_EQ(fix_told("PL001", {"--env", "ZE_AFFINITY_MASK=0,1"}, wide), "--tp-size 2");
+  EXPECT_EQ(fix_told("PL001", {"--env", "ZE_AFFINITY_MASK=0,1"}, wide),
+            "a ZE_AFFINITY_MASK that names 8 cards, where the machine has them, or --tp-size 2");
 }
 
 // Without the option that needs it no card is looked for; nor where it was said that there is no fp64.

@@ -96,6 +96,23 @@ std::vector<Remedy> fewer_ranks(const LaunchFacts& f, std::int64_t needed) {
   return list;
 }
 
+// A container or a mask hides cards that the machine may have: to show them gives up nothing.
+std::vector<Remedy> cards_shown(const LaunchFacts& f, std::int64_t needed) {
+  std::vector<Remedy> list;
+  if (f.sharing()) {
+    list.push_back(
+        in_words(fmt::format("{} for the container, where the machine has them (--device /dev/dri of docker, "
+                             "gpu.intel.com of Kubernetes)",
+                             counted(needed, "card"))));
+  }
+  const auto mask = f.launch().env.find("ZE_AFFINITY_MASK");
+  if (mask != f.launch().env.end() && !mask->second.empty()) {
+    list.push_back(
+        in_words(fmt::format("a ZE_AFFINITY_MASK that names {}, where the machine has them", counted(needed, "card"))));
+  }
+  return list;
+}
+
 std::optional<Finding> device_count(const LaunchFacts& f) {
   if (!f.is(Field::device, "xpu")) return std::nullopt;  // whose devices are not these cards
   const NodeRanks here = node_ranks(f);
@@ -106,9 +123,12 @@ std::optional<Finding> device_count(const LaunchFacts& f) {
   const std::string seen = count == 0   ? "no GPU"
                            : count == 1 ? "1 (GPU 0)"
                                         : fmt::format("{} (GPU 0 to {})", count, count - 1);
+  const std::int64_t needed = integer::bounded_plus(highest, 1);
+  std::vector<Remedy> remedies = cards_shown(f, needed);
+  for (Remedy& fewer : fewer_ranks(f, needed)) remedies.push_back(std::move(fewer));
   return Finding{
       .message = fmt::format("the launch has {}, up to GPU {}, but sees {}", counted(ranks, "rank"), highest, seen),
-      .remedies = fewer_ranks(f, integer::bounded_plus(highest, 1)),
+      .remedies = std::move(remedies),
       .excess = static_cast<double>(highest + 1 - count) / std::max(1, count)};
 }
 
