@@ -438,6 +438,8 @@ void ShellEvaluator::set_options(const std::vector<ShellWord>& words) {
     }
     if (w.find('E') != std::string::npos || (option && words[i + 1].text == "errtrace"))
       state_.traces_errors = w[0] == '-';
+    const bool keeps = w.find('C') != std::string::npos || (option && words[i + 1].text == "noclobber");
+    state_.keeps_files = state_.keeps_files || keeps;
     if (option && words[i + 1].text == "pipefail") {
       state_.pipes_fail = w[0] == '-';
       state_.pipes_may_fail = false;
@@ -942,6 +944,7 @@ bool ShellEvaluator::changes_nothing(const ShellText& action) const {
 // trap ACTION DEBUG: it runs in front of every command from here on, and on RETURN behind each function. What it
 // plainly assigns is not known any more; one that does more may change everything, at any time.
 void ShellEvaluator::trap_each_command(const ShellText& action, std::string_view signal, std::size_t at) {
+  heed_trap_files(action);
   if (changes_nothing(action)) return;
   ShellParser parser(action, pasted_);
   const NodePtr all = parser.all();
@@ -953,6 +956,7 @@ void ShellEvaluator::trap_each_command(const ShellText& action, std::string_view
   };
   if (parser.failed() || !action.unknowns.empty() || !std::ranges::all_of(all->children, is_plain)) {
     taint(fmt::format("a trap on {} runs", signal), at);
+    share_all_files();
     state_.may_end.emplace(unless({{fmt::format("the trap on {}", signal)}, at_line(line_of(at)), {" changes it"}}), 0);
     return;
   }

@@ -446,7 +446,9 @@ Status ShellEvaluator::run_kind(const Node& node) {
     }
     case Node::Kind::kSubshell:
       if (node.name.empty()) return run_apart(*node.children.front(), when_, Waits::kYes);
+      ++apart_;
       run_apart(*node.children.front(), when_);  // a coproc, which runs beside this
+      --apart_;
       return Status::kUnknown;
     case Node::Kind::kIf:
       return run_if(node);
@@ -530,6 +532,7 @@ void ShellEvaluator::back_from_apart(const ShellState& before) {
   }
   state_.written.insert(inside.written.begin(), inside.written.end());
   state_.touched.insert(inside.touched.begin(), inside.touched.end());
+  state_.shared.insert(inside.shared.begin(), inside.shared.end());
 }
 
 // In a shell of its own: what it changes is lost.
@@ -584,7 +587,9 @@ Status ShellEvaluator::run_children(const Node& node) {
         auto outer_input = std::exchange(input_, std::nullopt);  // it reads nothing
         const Node::Kind kind = node.children[i]->kind;
         beside_ = kind == Node::Kind::kSimple || kind == Node::Kind::kPipeline;
+        ++apart_;
         run_apart(*node.children[i], when_);
+        --apart_;
         beside_ = false;
         input_ = std::move(outer_input);
         status = Status::kTrue;
@@ -1816,8 +1821,7 @@ void ShellEvaluator::follow_files(ShellCommand& command, const Node& node) {
   if (into_file && command.input.size() == 1) {
     keep_written(command.words.back(), command.input.front());
     may_be_written(command.words.back());
-    if (command.words.back().unknowns.empty())
-      state_.files.insert_or_assign(plain_path(command.words.back().text), command.input.front());
+    if (command.words.back().unknowns.empty()) keep_file(plain_path(command.words.back().text), command.input.front());
     return;
   }
   if (program == "cp" && copy_file(command, first)) return;
@@ -1846,6 +1850,8 @@ bool ShellEvaluator::write_printed(ShellCommand& command, const Node& node, cons
     if (prints && word.unknowns.empty() && (r.op == ">" || known != state_.files.end())) target = word.text;
     if (!target.empty() && r.op == ">>") held = known->second;
     may_be_written(word);
+    if (program == "exec") share_file(word.text);  // what is written to the descriptor goes there
+    if (state_.keeps_files && r.op == ">") target.clear();
     if (r.op == ">" && cat && prints && command.input.size() == 1) keep_written(word, command.input.front());
   }
   if ((!target.empty() || adds) && speaks) {
@@ -1854,7 +1860,7 @@ bool ShellEvaluator::write_printed(ShellCommand& command, const Node& node, cons
   }
   if (target.empty() || command.input.size() != 1) return false;
   append(held, command.input.front());
-  state_.files.insert_or_assign(plain_path(target), std::move(held));
+  keep_file(plain_path(target), std::move(held));
   return true;
 }
 
@@ -1905,10 +1911,9 @@ bool ShellEvaluator::copy_file(const ShellCommand& command, std::size_t first) {
   if (file == state_.files.end()) return false;
   const bool into_folder = names[1].ends_with('/') || names[1] == "." || names[1] == "/tmp";
   const ShellText text = file->second;
-  state_.files.insert_or_assign(
-      into_folder ? plain_path(names[1] + (names[1].ends_with('/') ? "" : "/")) + std::string(base_name(names[0]))
-                  : names[1],
-      text);
+  keep_file(into_folder ? plain_path(names[1] + (names[1].ends_with('/') ? "" : "/")) + std::string(base_name(names[0]))
+                        : names[1],
+            text);
   return true;
 }
 

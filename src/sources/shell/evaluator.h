@@ -417,6 +417,11 @@ class ShellEvaluator {
 
   // written_files.cpp
   void may_be_written(const ShellText& file);
+  void keep_file(const std::string& path, ShellText text);
+  void share_file(const std::string& name);
+  void share_all_files();
+  void share_links(const ShellCommand& command, std::string_view program);
+  void heed_trap_files(const ShellText& action);
   void write_redirected(const Node& node);
   void heed_named_files(const ShellCommand& command);
   void heed_names(std::string_view text, const ShellCommand& command, std::optional<std::size_t> script);
@@ -447,6 +452,7 @@ class ShellEvaluator {
   int undecided_ = 0;                 // branches around, of which nobody knows whether they are taken
   int conditions_ = 0;                // around, in which a failure ends nothing
   bool beside_ = false;               // what runs now does so in the background
+  int apart_ = 0;                     // lists around that run in the background
   std::size_t stops_ = 0;             // commands that may have ended what runs there
   std::vector<Condition> unset_now_;  // what set -u ends this command for, which is told behind it
   std::vector<Loop> loops_;

@@ -17,7 +17,7 @@ bool operator==(const ShellTrap& a, const ShellTrap& b) {
 
 std::size_t ShellState::size() const {
   return variables.size() + exported_names.size() + functions.size() + files.size() + touched.size() + written.size() +
-         arguments.size() + may_end.size() + on_error.actions.size() + on_exit.actions.size();
+         shared.size() + arguments.size() + may_end.size() + on_error.actions.size() + on_exit.actions.size();
 }
 
 const ShellValue* ShellState::find(const std::string& name) const {
@@ -207,6 +207,8 @@ ShellState joined(const ShellState& a, const ShellState& b,
   out.counted.insert(b.counted.begin(), b.counted.end());
   out.touched.insert(b.touched.begin(), b.touched.end());
   out.written.insert(b.written.begin(), b.written.end());
+  out.shared.insert(b.shared.begin(), b.shared.end());
+  out.keeps_files = a.keeps_files || b.keeps_files;
   if (!out.others) out.others = b.others;
   out.moved = a.moved || b.moved;
   const bool same_folder = a.folder && b.folder && same_text(*a.folder, *b.folder);

@@ -55,7 +55,11 @@ struct ShellState {
   std::map<std::string, ShellText> files = {};  // that here-documents wrote
   std::set<std::string> touched = {};           // names of files that a command may have written
   std::set<std::string> written = {};           // paths of files that a command wrote
-  std::vector<ShellText> arguments = {};        // $1, $2, …
+  // Names of files that something else than the commands in their order may write at any time: what runs in the
+  // background, a trap on DEBUG, a descriptor, a link. What a command writes to one is not what it holds later.
+  std::set<std::string> shared = {};
+  bool keeps_files = false;               // set -C, at some time: > may write nothing
+  std::vector<ShellText> arguments = {};  // $1, $2, …
   bool arguments_known = false;
   bool arguments_of_start = true;                  // those that the script was started with, as they came
   bool arguments_lost = false;                     // branches or loops left others

@@ -249,6 +249,53 @@ void ShellEvaluator::may_be_written(const ShellText& file) {
   std::erase_if(state_.files, [&](const auto& known) { return may_be_file(path, known.first); });
   state_.written.insert(path);
   if (looks_beside()) state_.touched.insert(name_of(path));
+  if (apart_ > 0) share_file(path);
+}
+
+// What a command wrote, unless something else may write there, too.
+void ShellEvaluator::keep_file(const std::string& path, ShellText text) {
+  const std::string name = name_of(path);
+  const bool shared = std::ranges::any_of(state_.shared, [&](const std::string& one) { return may_be(one, name); });
+  if (shared)
+    state_.files.erase(path);
+  else
+    state_.files.insert_or_assign(path, std::move(text));
+}
+
+void ShellEvaluator::share_file(const std::string& path) {
+  const std::string name = name_of(path);
+  if (!name.empty() && !is_hole(name) && state_.shared.size() < limits::kVariables) state_.shared.insert(name);
+}
+
+// None of them is what a command wrote, from here on.
+void ShellEvaluator::share_all_files() {
+  state_.files.clear();
+  state_.shared = {"*"};
+  if (looks_beside()) state_.touched.insert("*");
+}
+
+// ln: what is written to the one name stands under the other.
+void ShellEvaluator::share_links(const ShellCommand& command, std::string_view program) {
+  if (program != "ln") return;
+  for (std::size_t i = 1; i < command.words.size(); ++i) {
+    if (!command.words[i].text.starts_with('-')) share_file(command.words[i].text);
+  }
+}
+
+// What a trap writes whenever a command runs, or what a script that it runs may.
+void ShellEvaluator::heed_trap_files(const ShellText& action) {
+  const std::vector<std::string> names = names_in(action.text);
+  const bool script = std::ranges::any_of(names, [&](const std::string& name) {
+    return is_shell(name) || std::ranges::any_of(state_.files, [&](const auto& file) {
+             return base_name(file.first) == std::string_view(name);
+           });
+  });
+  if (script) return share_all_files();
+  if (!may_write(action.text)) return;
+  for (const std::string& name : names) {
+    may_be_written({name});
+    share_file(name);
+  }
 }
 
 void ShellEvaluator::write_redirected(const Node& node) {
@@ -269,7 +316,11 @@ void ShellEvaluator::heed_named_files(const ShellCommand& command) {
   const auto function = state_.functions.find(command.words.front().text);
   const bool follows = function != state_.functions.end() && function->second;  // what it does itself
   if (follows || only_reads(command) || only_asks_for_a_page(command.words)) return;
-  if (may_write_any(command, program)) state_.files.clear();
+  share_links(command, program);
+  if (may_write_any(command, program)) {
+    state_.files.clear();
+    if (apart_ > 0) state_.shared.insert("*");
+  }
   const auto script = command.file ? std::optional(command.file_word) : script_word(command.words);
   const auto runs = program_word(command.words);
   const bool runs_texts = is_shell(program) || is_one_of(program, {"env", "nohup", "timeout", "tmux", "screen"});
@@ -300,6 +351,9 @@ void ShellEvaluator::heed_names(std::string_view text, const ShellCommand& comma
     return text.find(name) != std::string_view::npos ||
            std::ranges::any_of(patterns, [&](const std::string& one) { return may_be(one, name); });
   });
+  for (const std::string& name : names) {
+    if (name != own && apart_ > 0) share_file(name);
+  }
   if (!looks_beside()) return;
   for (const std::string& name : names) {
     if (name != own && state_.touched.size() < limits::kVariables) state_.touched.insert(name);
