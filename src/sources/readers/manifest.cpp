@@ -231,12 +231,14 @@ void ManifestReader::document(const YamlNode& root) {
     around.dialect = Dialect::kWorkflow;
     // CircleCI; GitHub's jobs say what they run on.
     if (value_of(root, "version") != nullptr && value_of(root, "on") == nullptr) {
+      circle_ = true;
       around.options = {"-eo", "pipefail"};
       executors_ = value_of(root, "executors");
       parameters_of_circle(root);
       tree_.fill_in([this](const ShellWord& word) { return without_parameters_of_circle(word); });
     }
     find_inputs(root);
+    if (!circle_) around.added = refused_by_github(root);
   } else if (is_gitlab(root)) {
     around.dialect = Dialect::kGitlab;
     return gitlab_pipeline(root, around);
@@ -258,39 +260,6 @@ ShellText ManifestReader::given_or_unknown(const std::string& expression, std::s
     return {given->second, std::vector<std::size_t>(given->second.size(), offset), {}};
   return unknown_text(fmt::format("{} is filled in {}; give it with {}", expression, where, how_to_set(expression)),
                       offset);
-}
-
-// What a pipeline takes where nobody gives it another value.
-void ManifestReader::parameters_of_circle(const YamlNode& root) {
-  const YamlNode* all = value_of(root, "parameters");
-  if (!is_map(all)) return;
-  for (const auto& [name, parameter] : all->pairs) {
-    const YamlNode* value = is_map(parameter) ? value_of(*parameter, "default") : nullptr;
-    const bool number = is_scalar(value) && value->tag == "int" && !value->text.starts_with('0');
-    const bool plain =
-        number || (is_scalar(value) && value->tag == "str" && value->text.find("<<") == std::string::npos);
-    if (is_scalar(name) && plain)
-      parameters_.insert_or_assign("pipeline.parameters." + name->text,
-                                   ShellText{value->text, std::vector(value->text.size(), tree_.offset(*value)), {}});
-  }
-}
-
-// << parameters.NAME >> of CircleCI is filled in before a shell sees it.
-ShellWord ManifestReader::without_parameters_of_circle(const ShellWord& word) const {
-  constexpr std::string_view kNames = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
-  const auto value = [&](const std::string& expression, std::size_t offset) -> std::optional<ShellText> {
-    const auto from = expression.find_first_not_of(' ', 2);
-    const auto to = expression.find_last_not_of(' ', expression.size() - 3);
-    if (from >= expression.size() - 2 ||
-        expression.substr(from, to + 1 - from).find_first_not_of(kNames) != std::string::npos)
-      return std::nullopt;
-    const std::string name = expression.substr(from, to + 1 - from);
-    const auto known = given_.contains(expression) ? parameters_.end() : parameters_.find(name);
-    if (known == parameters_.end()) return given_or_unknown(expression, offset, "by CircleCI");
-    const ShellText text{known->second.text, std::vector(known->second.text.size(), offset), {}};
-    return standing_in(text, name, known->second.origin.empty() ? offset : known->second.origin.front());
-  };
-  return {filled_expressions(word, "<<", ">>", value), word.begin, word.end};
 }
 
 // {{ NAME }} of Ansible is filled in where it runs.
@@ -334,6 +303,7 @@ void ManifestReader::walk_map(const YamlNode& node, Around around, int depth, co
   }
   count_replicas(node, around);
   take_executor(node, around);
+  if (circle_) shell_of_circle(node, around);
   take_image(node, around);
   if (const YamlNode* base = value_of(node, "base_image"); is_map(base)) take_image(*base, around);  // of a Truss
   take_volumes(node, around);
@@ -351,6 +321,7 @@ void ManifestReader::walk_map(const YamlNode& node, Around around, int depth, co
   if (tmux_session(node, around)) return;
   if (is_cloud_config(node, around)) return cloud_config(node, around);
   if (around.dialect == Dialect::kWorkflow && step_in_image(node, around)) return;
+  if (circle_ && key == "run" && is_scalar(value_of(node, "command"))) return run_of_circle(node, around);
   if (around.dialect == Dialect::kKubernetes && is_scalar(value_of(node, "source"))) return argo_script(node, around);
   if (around.dialect == Dialect::kCompose && part_of(node, "build") != nullptr) return container(node, around);
   for (const std::string_view part : {"command", "args", "entrypoint", "entryPoint"}) {

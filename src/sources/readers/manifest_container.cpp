@@ -142,6 +142,7 @@ void ManifestReader::take_executor(const YamlNode& node, Around& around) {
     return around.unknown.push_back({why, tree_.offset(*name), {}});
   }
   take_image(*named, around);
+  if (circle_) shell_of_circle(*named, around);
   if (const YamlNode* env = value_of(*named, "environment")) environment(*env, around, around.env);
 }
 
@@ -305,6 +306,7 @@ RunContext ManifestReader::place_of(const YamlNode& node, const Around& around,
   environments(node, around, context.env, 0);
   context.others = others_;
   ask_for_object(node, around, context);
+  ask_for_shape(node, around, context);
   for (const auto& [name, value] : model_env_) context.env.insert_or_assign(name, value);
   if (around.dialect == Dialect::kCompose) ask_for_whole(node, around, context);
   if (built) {
@@ -698,15 +700,17 @@ ShellWord ManifestReader::printed_by_go(const YamlNode& value) const {
 // NAME: VALUE, "- NAME=VALUE", or "- name: NAME, value: VALUE".
 void ManifestReader::environment(const YamlNode& node, const Around& around, Values& env, std::string_view key) {
   const bool compose = around.dialect == Dialect::kCompose;
+  const bool names_others = around.dialect == Dialect::kWorkflow && !azure_;  // that stand around these, none of them
+  const Values outer = names_others ? env : Values();
   const auto set = [&](const std::string& name, const ShellWord& value) {
     const bool gitlab = around.dialect == Dialect::kGitlab;
     const auto kind = compose || gitlab ? Interpolation::kCompose : Interpolation::kKubernetes;
     if (around.dialect == Dialect::kWorkflow) {
-      if (value.text.find("matrix.") != std::string::npos)
+      if (contexts_named_in(value.text).contains("matrix"))
         by_matrix_.insert_or_assign(name, value);
       else
         by_matrix_.erase(name);
-      ShellText text = without_expressions(value, env);
+      ShellText text = without_expressions(value, names_others ? outer : env);
       if (azure_) text = with_macros(text, around.macros);
       if (text.text.size() > value.text.size()) bytes_ += weight(text);  // one may hold another twice
       env.insert_or_assign(name, std::move(text));

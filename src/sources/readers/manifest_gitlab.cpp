@@ -35,6 +35,7 @@ void ManifestReader::gitlab_pipeline(const YamlNode& root, Around around) {
   tops_.clear();
   name_all(root);
   around.added = circle_among(root, "GitLab");
+  if (!around.added) around.added = refused_by_gitlab(root);
   cut_ = cut_ || around.added.has_value();
   for (const auto& [name, value] : pairs_of(root)) {
     if (is_map(value)) note_templates(*value, 0);

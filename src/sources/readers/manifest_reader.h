@@ -73,6 +73,7 @@ class ManifestReader {
     Values fields = {};                           // of a Pod: what fieldRef finds, by its path
     Values task = {};                             // what {{.NAME}} of a Taskfile stands for
     Values macros = {};                           // of Azure: what $(NAME) stands for, by names in small letters
+    Values bash_env = {};                         // of CircleCI: what steps above wrote into the file of $BASH_ENV
   };
 
   // The command of a container as it is put together.
@@ -105,6 +106,9 @@ class ManifestReader {
                                            std::string_view where) const;
   [[nodiscard]] ShellWord without_templates(const ShellWord& word) const;
   void parameters_of_circle(const YamlNode& root);
+  static void shell_of_circle(const YamlNode& node, Around& around);
+  static bool takes_bash_env(const Around& around);
+  void run_of_circle(const YamlNode& node, Around around);
   [[nodiscard]] ShellWord without_parameters_of_circle(const ShellWord& word) const;
   static bool is_lifecycle(std::string_view key);
   void written_file(const YamlNode& node, const YamlNode& content, const Around& around);
@@ -162,6 +166,7 @@ class ManifestReader {
   void steps(const YamlNode& list, Around around, int depth);
   void written_variables(const YamlNode& step, Around& around);
   bool is_written(const ShellCommand& command, bool conditional, Values& env) const;
+  [[nodiscard]] std::string_view variables_file() const;
   void turns(const ShellText& script, const Around& around, const Values& env, const RunContext& context);
   void matrix_of(const YamlNode& node, Around& around);
   [[nodiscard]] WorkflowValue workflow_scalar(const YamlNode& node) const;
@@ -174,6 +179,12 @@ class ManifestReader {
   [[nodiscard]] WorkflowOperand of_workflow(const std::string& path, const Values& env, const WorkflowRow* row,
                                             std::size_t offset) const;
   void numbers_of_group(const YamlNode& node, Around& around);
+
+  // What is refused for its shape.
+  void ask_for_shape(const YamlNode& node, const Around& around, RunContext& context);
+  [[nodiscard]] std::optional<LaunchUnknown> refused_by_github(const YamlNode& root) const;
+  [[nodiscard]] std::optional<LaunchUnknown> refused_by_gitlab(const YamlNode& root) const;
+  [[nodiscard]] const YamlNode* mapping_among(const YamlNode& lines, int depth) const;
 
   // Pods that start together.
   [[nodiscard]] std::optional<Group> group_of(const YamlNode& node) const;
@@ -335,6 +346,7 @@ class ManifestReader {
   bool editor_ = false;                               // tasks or debugger's entries of an editor
   bool tekton_ = false;                               // an object of it
   bool azure_ = false;                                // a pipeline of Azure
+  bool circle_ = false;                               // a pipeline of CircleCI
   bool chart_values_ = false;                         // what a chart makes of them stands in its templates
   std::string kind_ = {};                             // of the object at hand
   bool plain_object_ = false;                         // of Kubernetes itself: nobody adds variables to its containers

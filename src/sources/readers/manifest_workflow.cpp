@@ -22,8 +22,17 @@ namespace {
 
 constexpr std::string_view kNameCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
 
-std::string left_open(const std::string& name) {
-  return fmt::format("{} may be written to GITHUB_ENV by a step above; give it with {}", name, how_to_set(name));
+std::string left_open(const std::string& name, std::string_view file) {
+  return fmt::format("{} may be written to {} by a step above; give it with {}", name, file, how_to_set(name));
+}
+
+// What stands behind `export NAME=` where bash takes it as it is, without quotes around it.
+std::optional<ShellText> plain_value(ShellText value) {
+  constexpr std::string_view kSpecial = " \t\\\"'$`*?[]{}()<>|&;#~!";
+  const std::string& text = value.text;
+  const bool quoted = text.size() > 1 && (text.front() == '"' || text.front() == '\'') && text.back() == text.front();
+  if (quoted) value = slice(value, 1, text.size() - 1);
+  return value.text.find_first_of(kSpecial) == std::string::npos ? std::optional(std::move(value)) : std::nullopt;
 }
 
 // The program of `shell: bash -e {0}`.
@@ -49,6 +58,12 @@ void ManifestReader::step(const YamlNode& value, const Around& around) {
   if (azure_) script = with_macros(script, around.macros);
   if (!speaks(script)) return tell_scripts(script, around);
   if (around.never) return finder_.account(script);
+  if (takes_bash_env(around)) {
+    Around set = around;
+    for (auto& [name, written] : set.bash_env) set.env.insert_or_assign(name, std::move(written));
+    set.bash_env.clear();
+    return step(value, set);
+  }
   if (!around.shell.empty() && !is_shell(first_word(around.shell))) return step_elsewhere(script, around);
   RunContext context = context_of(around);
   if (tekton_ && !script.text.starts_with("#!")) context.options = {"-e"};  // which Tekton puts in front
@@ -257,7 +272,11 @@ void ManifestReader::steps(const YamlNode& list, Around around, int depth) {
   }
 }
 
-// NAME=VALUE lines that `echo` writes to $GITHUB_ENV; false where it is not plain what this command writes there.
+// The variable that names the file whose variables later steps find set.
+std::string_view ManifestReader::variables_file() const { return circle_ ? "BASH_ENV" : "GITHUB_ENV"; }
+
+// NAME=VALUE lines that `echo` writes to $GITHUB_ENV, `export NAME=VALUE` to CircleCI's $BASH_ENV; false where it is
+// not plain what this command writes there.
 bool ManifestReader::is_written(const ShellCommand& command, bool conditional, Values& env) const {
   if (command.words.size() < 2 || command.words[0].text != "echo") return false;
   std::string_view behind = source_.text.substr(std::min(command.end, source_.text.size()));
@@ -272,41 +291,50 @@ bool ManifestReader::is_written(const ShellCommand& command, bool conditional, V
   else if (!behind.starts_with(">"))
     return false;
   skip(" \t\"'>${");
-  if (!behind.starts_with("GITHUB_ENV")) return false;
+  if (!behind.starts_with(variables_file())) return false;
   ShellText line;
   for (std::size_t i = 1; i < command.words.size(); ++i) {
     if (i > 1) append(line, {" ", {command.words[i].begin}, {}});
     append(line, command.words[i]);
   }
+  constexpr std::string_view kExport = "export ";
+  if (circle_ && !line.text.starts_with(kExport)) return false;
+  if (circle_) line = tail(line, kExport.size());
   const auto equals = line.text.find('=');
   if (equals == std::string::npos || equals != line.text.find_first_not_of(kNameCharacters) ||
       line.text.find('\n') != std::string::npos)
     return false;
   const std::string name = line.text.substr(0, equals);
   ShellText value = tail(line, equals + 1);
-  if (conditional) value = unknown_text(left_open(name), command.begin);
+  const auto plain = circle_ ? plain_value(value) : std::optional(value);
+  if (!plain) return false;
+  value = conditional ? unknown_text(left_open(name, variables_file()), command.begin) : *plain;
   env.insert_or_assign(name, value);
   return true;
 }
 
-// What a step writes to $GITHUB_ENV: known where plain `echo` does it, else a name whose value nobody knows here.
+// What a step writes to $GITHUB_ENV, or to CircleCI's $BASH_ENV: known where plain `echo` does it, else a name whose
+// value nobody knows here.
 void ManifestReader::written_variables(const YamlNode& step, Around& around) {
   const YamlNode* run = value_of(step, "run");
+  const YamlNode& own_part = is_map(run) ? *run : step;  // of CircleCI
+  if (is_map(run)) run = value_of(*run, "command");
   if (!is_scalar(run)) return;
+  const std::string_view file = variables_file();
   const ShellWord text = tree_.word(*run);
-  if (text.text.find("GITHUB_ENV") == std::string::npos && text.text.find("${{") == std::string::npos) return;
+  if (text.text.find(file) == std::string::npos && text.text.find("${{") == std::string::npos) return;
   Values env = around.env;
-  if (const YamlNode* own = value_of(step, "env")) environment(*own, around, env);
+  if (const YamlNode* own = value_of(own_part, circle_ ? "environment" : "env")) environment(*own, around, env);
   const ShellText script = without_expressions(text, env);
   std::size_t open = 0;
-  for (auto at = script.text.find("GITHUB_ENV"); at != std::string::npos; at = script.text.find("GITHUB_ENV", at + 1))
-    ++open;
+  for (auto at = script.text.find(file); at != std::string::npos; at = script.text.find(file, at + 1)) ++open;
   constexpr std::size_t kCopies = 5;  // of all variables, while a shell is followed beside the one of the step itself
   if (open == 0 || !spend(kCopies * env.size())) return;
   Values written;
   ShellStart start{.given = given_, .environment = env};
   start.on_command = [&](const ShellCommand& command, const Values&, const Conditions& when) {
-    if (is_written(command, !when.empty() || value_of(step, "if") != nullptr, written) && open > 0) --open;
+    const bool may_not = !when.empty() || value_of(own_part, circle_ ? "when" : "if") != nullptr;
+    if (is_written(command, may_not, written) && open > 0) --open;
   };
   start.wants_environment = [](const ShellCommand&) { return false; };
   if (!follow_shell(script, source_.text, start)) open = 1;
@@ -317,9 +345,10 @@ void ManifestReader::written_variables(const YamlNode& step, Around& around) {
     const std::string name = script.text.substr(from, at - from);
     if (name.empty()) continue;
     any = true;
-    written.try_emplace(name, unknown_text(left_open(name), script.origin.empty() ? 0 : script.origin[from]));
+    written.try_emplace(name, unknown_text(left_open(name, file), script.origin.empty() ? 0 : script.origin[from]));
   }
-  if (open > 0 && !any) finder_.note({"SH002", "what this step writes to GITHUB_ENV is not known", tree_.offset(*run)});
+  if (open > 0 && !any)
+    finder_.note({"SH002", fmt::format("what this step writes to {} is not known", file), tree_.offset(*run)});
   for (auto& [name, value] : written) {
     if (const auto given = given_.find(name); given != given_.end() && !value.unknowns.empty())
       value = {given->second, std::vector<std::size_t>(given->second.size(), value.unknowns.front().offset), {}};
@@ -327,7 +356,7 @@ void ManifestReader::written_variables(const YamlNode& step, Around& around) {
     if (bytes_ > limits::kVariableBytes)
       value = unknown_text(fmt::format("{} is longer than is followed; give it with {}", name, how_to_set(name)),
                            tree_.offset(*run));
-    around.env.insert_or_assign(name, std::move(value));
+    (circle_ ? around.bash_env : around.env).insert_or_assign(name, std::move(value));
   }
 }
 

@@ -350,18 +350,44 @@ std::size_t end_of_workflow_expression(std::string_view text, std::size_t from) 
   return std::string_view::npos;
 }
 
-std::set<std::string> columns_named_in(std::string_view text) {
-  std::set<std::string> out;
-  const WorkflowNames hear = [&](const std::string& path) -> WorkflowOperand {
-    if (path.starts_with(kMatrix)) out.insert(path.substr(kMatrix.size()));
+namespace {
+
+// Each name of the expression, or of those that stand in a text.
+void hear_names(std::string_view expression, const std::function<void(const std::string&)>& hear) {
+  const WorkflowNames names = [&](const std::string& path) -> WorkflowOperand {
+    hear(path);
     return {};
   };
+  workflow_value(expression, names, 0);
+}
+
+void hear_names_in(std::string_view text, const std::function<void(const std::string&)>& hear) {
   constexpr std::string_view kOpen = "${{";
   for (auto at = text.find(kOpen); at != std::string_view::npos; at = text.find(kOpen, at + kOpen.size())) {
     const auto end = end_of_workflow_expression(text, at + kOpen.size());
-    if (end != std::string_view::npos)
-      workflow_value(text.substr(at + kOpen.size(), end - at - kOpen.size()), hear, at);
+    if (end != std::string_view::npos) hear_names(text.substr(at + kOpen.size(), end - at - kOpen.size()), hear);
   }
+}
+
+}  // namespace
+
+std::set<std::string> columns_named_in(std::string_view text) {
+  std::set<std::string> out;
+  hear_names_in(text, [&](const std::string& path) {
+    if (path.starts_with(kMatrix)) out.insert(path.substr(kMatrix.size()));
+  });
+  return out;
+}
+
+std::set<std::string> contexts_of(std::string_view expression) {
+  std::set<std::string> out;
+  hear_names(expression, [&](const std::string& path) { out.insert(path.substr(0, path.find('.'))); });
+  return out;
+}
+
+std::set<std::string> contexts_named_in(std::string_view text) {
+  std::set<std::string> out;
+  hear_names_in(text, [&](const std::string& path) { out.insert(path.substr(0, path.find('.'))); });
   return out;
 }
 

@@ -45,5 +45,8 @@ std::optional<bool> holds_in_row(std::string_view expression, const WorkflowRow&
 
 // Columns of a matrix that the expressions of a text name.
 std::set<std::string> columns_named_in(std::string_view text);
+// What the names of an expression begin with (`env` of env.TP), and those of the expressions of a text.
+std::set<std::string> contexts_of(std::string_view expression);
+std::set<std::string> contexts_named_in(std::string_view text);
 
 }  // namespace preflight::sources
