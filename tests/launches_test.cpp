@@ -1222,6 +1222,8 @@ TEST(Launches, TellOfWhatIsStartedAndNotRead) {
            {"bash other.sh", "1:6 other.sh is run here, and not read"},
            {"bash -x other.sh", "1:9 other.sh is run here, and not read"},
            {"./run/other.sh &", "1:1 ./run/other.sh is run here, and not read"},
+           {"./run/other.py --x", "1:1 ./run/other.py is run here, and not read"},
+           {"$(which x)other.sh", "1:1 ?other.sh is run here, and not read"},
            {"python serve.py --x", "1:8 serve.py is run here, and not read"},
            {"make serve", "1:1 make serve runs recipes"},
            {"make -C sub", "1:1 make -C sub runs recipes"},

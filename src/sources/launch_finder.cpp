@@ -772,6 +772,14 @@ void LaunchFinder::behind_unknown(const std::vector<ShellWord>& words, std::size
   for (std::size_t i = before; i < found_.size(); ++i) add_unknown(why, word.begin, found_[i]);
 }
 
+// A script that is named with its folder, which may be all that is not known of it: `${SRC}run.sh`. One without is
+// looked for among the programs.
+static bool is_script_by_path(std::string_view word) {
+  constexpr auto kEndings = std::to_array<std::string_view>({".sh", ".bash", ".py"});
+  return word.find_first_of(std::string("/") + kHole) != std::string_view::npos &&
+         std::ranges::any_of(kEndings, [&](std::string_view ending) { return word.ends_with(ending); });
+}
+
 // What words[from…] start.
 void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from, RunContext context,
                            const std::vector<ShellText>& input, int depth) {
@@ -792,8 +800,7 @@ void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from
                    word.begin});
     }
     may_be_a_launch(word);
-    const bool of_a_folder = word.text.find('/') != std::string::npos;
-    if (word.text.ends_with(".sh") && of_a_folder && !is_shell(word.text)) runs_unread(word);
+    if (is_script_by_path(word.text) && !is_shell(word.text)) runs_unread(word);
     if (std::string what = starts_from_files(words, at); !what.empty() && !reads_manifest(words, at))
       starts_unread(word, std::move(what));
     if (looks_inside(words, at, context, input, depth)) return;
