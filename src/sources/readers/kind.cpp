@@ -4,6 +4,7 @@
 
 #include "src/base/ascii_case.h"
 #include "src/sources/container_command.h"
+#include "src/sources/readers/config_options.h"
 #include "src/sources/readers/readers.h"
 
 namespace preflight::sources {
@@ -282,7 +283,7 @@ FileKind kind_of(std::string_view text, std::string_view path) {
   if (has_line(text, "```")) return FileKind::kMarkdown;
   const bool options = has_line(text, "model-path:") || has_line(text, "model_path:") || has_line(text, "model:");
   if (options && (yaml || has_line(text, "tp-size:") || has_line(text, "tp_size:")) &&
-      text.find("sglang") == std::string_view::npos)
+      text.find("sglang") == std::string_view::npos && options_of_config(text) != OptionsOf::kNobody)
     return FileKind::kConfig;
   if (has_line(text, "import ") || has_line(text, "from ")) {
     if (text.find("sglang") != std::string_view::npos && text.find('(') != std::string_view::npos &&

@@ -9,6 +9,7 @@
 #include "src/base/limits.h"
 #include "src/sources/mentions.h"
 #include "src/sources/program/follower.h"
+#include "src/sources/readers/config_options.h"
 #include "src/sources/readers/nomad.h"
 #include "src/sources/readers/python_tokens.h"
 #include "src/sources/readers/readers.h"
@@ -159,6 +160,13 @@ Result<bool> read_words(const SourceText& source, LaunchFinder& finder) {
 Result<bool> read_config(const SourceText& source, LaunchFinder& finder) {
   if (source.name.empty())
     return failure("these are options of a --config file: give the file itself, behind -- --config");
+  if (options_of_config(source.text) != OptionsOf::kSglang) {
+    finder.note({"SH004",
+                 "nothing here says whose options these are, other servers have the same: as a file for SGLang's "
+                 "--config give it behind -- --config",
+                 0});
+    return true;
+  }
   const std::string path(source.name);
   const ShellWord option{{"--config", std::vector<std::size_t>(8, 0), {}}, 0, 0};
   const ShellWord file{{path, std::vector<std::size_t>(path.size(), 0), {}}, 0, 0};
