@@ -3,8 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "src/intake/conceal.h"
 #include "src/intake/open_text.h"
+#include "tests/support/paths.h"
 #include "tests/support/run_tool.h"
 
 namespace preflight::testing {
@@ -983,6 +987,30 @@ TEST(Conceal, ANameThatIsShownIsToldAsItIsGiven) {
   std::string quoted = "get(\"hunter22x\") is not known; give it with --set 'get(\"hunter22x\")=VALUE'";
   commands::hide_literals(quoted);
   EXPECT_THAT(quoted, Not(HasSubstr("hunter22x")));
+}
+
+// Backquotes of our own sentences, read from the sources that make them.
+TEST(Conceal, WhatOurOwnSentencesQuoteIsShown) {
+  std::size_t quoted = 0;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(source_directory() + "/src/sources")) {
+    if (file.path().extension() != ".cpp") continue;
+    std::ifstream in(file.path());
+    for (std::string line; std::getline(in, line);) {
+      if (line.substr(std::min(line.find_first_not_of(' '), line.size())).starts_with("//")) continue;
+      for (auto at = line.find('`'); at != std::string::npos; at = line.find('`', at + 1)) {
+        const auto end = line.find('`', at + 1);
+        if (end == std::string::npos) break;
+        const std::string own = line.substr(at, end + 1 - at);
+        at = end;
+        if (own.find_first_of("{\"\\'") != std::string::npos) continue;  // with a part of the file's, or no sentence
+        std::string shown = "give what " + own + " prints";
+        commands::hide_literals(shown);
+        EXPECT_THAT(shown, Not(HasSubstr("***"))) << file.path() << ": " << own;
+        ++quoted;
+      }
+    }
+  }
+  EXPECT_GT(quoted, 20U);
 }
 
 }  // namespace

@@ -48,15 +48,18 @@ bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 |
 // quote: a name, a text in quotes, ${…}, a value behind =.
 bool is_of_sentence(std::string_view sentence, const TextPart& part) {
   constexpr auto kWords = std::to_array<std::string_view>(
-      {"arguments", "assignment", "behind",     "branch",    "calls",    "changes",  "cluster",   "command", "computed",
-       "container", "default",    "depends",    "different", "every",    "file",     "fills",     "filled",  "followed",
-       "found",     "front",      "function",   "give",      "given",    "hands",    "here",      "holds",   "known",
-       "launch",    "line",       "loop",       "matrix",    "message",  "module",   "name",      "named",   "names",
-       "nothing",   "number",     "option",     "order",     "others",   "over",     "place",     "policy",  "prints",
-       "process",   "program",    "read",       "release",   "replicas", "runs",     "script",    "secret",  "server",
-       "service",   "shell",      "started",    "starts",    "stands",   "step",     "succeeds",  "takes",   "text",
-       "that",      "turn",       "understood", "unless",    "value",    "variable", "variables", "what",    "where",
-       "which",     "whoever",    "with",       "words",     "workflow", "written"});
+      {"Ansible",   "Argo",       "Azure",   "CircleCI", "GitHub",     "GitLab",    "Kubernetes", "Nomad",
+       "Tekton",    "compose",    "docker",  "editor",   "supervisor", "systemd",   "task",       "tmuxinator",
+       "arguments", "assignment", "behind",  "branch",   "calls",      "changes",   "cluster",    "command",
+       "computed",  "container",  "default", "depends",  "different",  "every",     "file",       "fills",
+       "filled",    "followed",   "found",   "front",    "function",   "give",      "given",      "hands",
+       "here",      "holds",      "known",   "launch",   "line",       "loop",      "matrix",     "message",
+       "module",    "name",       "named",   "names",    "nothing",    "number",    "option",     "order",
+       "others",    "over",       "place",   "policy",   "prints",     "process",   "program",    "read",
+       "release",   "replicas",   "runs",    "script",   "secret",     "server",    "service",    "shell",
+       "started",   "starts",     "stands",  "step",     "succeeds",   "takes",     "text",       "that",
+       "turn",      "understood", "unless",  "value",    "variable",   "variables", "what",       "where",
+       "which",     "whoever",    "with",    "words",    "workflow",   "written"});
   if (std::ranges::find(kWords, sentence.substr(part.begin, part.size)) == kWords.end()) return false;
   const auto at = [&](std::size_t i) { return i < sentence.size() ? sentence[i] : '\0'; };
   const char before = part.begin == 0 ? ' ' : sentence[part.begin - 1];

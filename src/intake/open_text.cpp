@@ -60,7 +60,7 @@ constexpr auto kUsual = std::to_array<std::string_view>(
      "failure", "cancelled", "ubuntu", "linux", "x86", "version", "workspace", "scripts", "data", "models", "logs",
      "default", "localhost", "login", "workflow", "dispatch", "event", "system", "production", "staging", "develop",
      // of the sentences that ask for what another tool makes
-     "kustomize", "helm", "build", "config", "console", "plan", "recipe", "step",
+     "kustomize", "helm", "build", "buildx", "bake", "config", "console", "plan", "recipe", "step",
      // of what asks for an address, the nodes of a job, the memory of a card
      "ip", "route", "get", "addr", "address", "show", "link", "inet", "inet6", "dev", "via", "src", "scope", "global",
      "getent", "hosts", "hostnames", "nodelist", "job", "csv", "noheader", "nounits", "query", "format", "total",

@@ -251,7 +251,15 @@ void ManifestReader::document(const YamlNode& root) {
   if (tasks_) find_open_names(root, 0);
   seen_ = seen;
   if (tasks_) tree_.fill_in([this](const ShellWord& word) { return without_templates(word); });
+  if (around.dialect == Dialect::kWorkflow && !azure_) set_by_runner(root, around);
   walk(root, around, 0, "");
+}
+
+// CI, which is no name that belongs to a runner anywhere else.
+void ManifestReader::set_by_runner(const YamlNode& root, Around& around) const {
+  constexpr const char* kName = "CI";
+  if (given_.contains(kName) || around.env.contains(kName)) return;
+  around.env.insert_or_assign(kName, unknown_text(not_set_here(kName), tree_.offset(root)));
 }
 
 ShellText ManifestReader::given_or_unknown(const std::string& expression, std::size_t offset,
@@ -318,7 +326,7 @@ void ManifestReader::walk_map(const YamlNode& node, Around around, int depth, co
   if (around.dialect == Dialect::kCompose && !key.empty() && key != "services") around.name = key;
   if (text_of(node, "module") == "sglang.launch_server") return debugged(node, around);
   if (around.dialect == Dialect::kPiece && (started_by_pm2(node, around) || inspected(node, around))) return;
-  if (tmux_session(node, around)) return;
+  if (tmux_session(node, around) || tmuxinator(node, around)) return;
   if (is_cloud_config(node, around)) return cloud_config(node, around);
   if (around.dialect == Dialect::kWorkflow && step_in_image(node, around)) return;
   if (circle_ && key == "run" && is_scalar(value_of(node, "command"))) return run_of_circle(node, around);

@@ -299,6 +299,7 @@ void ManifestReader::gitlab_job(const YamlNode& job, Around around, const Values
   rule_variables(job_part(job, "rules", 0), "job", written);
   for (const auto& [name, value] : row) written.insert_or_assign(name, value);
   fill_in(written, around.env);
+  set_by_runner(job, around);
   if (row.empty()) matrix_variables(job, around.env);
   const YamlNode* image = inherited_part(job, "image");
   if (is_map(image)) image = value_of(*image, "name");

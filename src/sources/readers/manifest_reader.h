@@ -127,6 +127,9 @@ class ManifestReader {
   void tool_settings(const YamlNode& root, const Around& around);
   [[nodiscard]] ShellWord without_editor_names(const ShellWord& word) const;
   bool started_by_pm2(const YamlNode& node, const Around& around);
+  void set_by_runner(const YamlNode& root, Around& around) const;
+  bool tmuxinator(const YamlNode& node, const Around& around);
+  void tmuxinator_pane(const YamlNode& lines, const ShellText& before, const Around& around);
   bool tmux_session(const YamlNode& node, const Around& around);
   void typed_lines(const YamlNode* lines, ShellText& script);
   Around head_of_cluster(const YamlNode& root, const char* cluster, const Around& around);

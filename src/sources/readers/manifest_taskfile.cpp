@@ -111,6 +111,9 @@ ShellText ManifestReader::with_task_variables(const ShellText& text, const Aroun
     const bool may_be_empty = set && (known->second.text == "0" || known->second.text == "false");
     if (set && !(field->fallback && (known->second.text.empty() || may_be_empty))) return std::optional(known->second);
     if (set && !may_be_empty) return std::optional(told(*field->fallback));
+    const bool behind_dashes = name == "CLI_ARGS" && !set;  // `task NAME -- …`, which is nothing where nobody gives it
+    if (behind_dashes && (!field->fallback || field->fallback->empty()))
+      return std::optional(standing_in(ShellText{}, name, offset));
     if (!set && field && field->fallback && !around.env.contains(name))
       return std::optional(standing_in(told(*field->fallback), name, offset));
     return std::optional(

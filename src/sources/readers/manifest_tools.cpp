@@ -206,6 +206,45 @@ bool ManifestReader::tmux_session(const YamlNode& node, const Around& around) {
   return true;
 }
 
+// A project of tmuxinator: windows by their names, each one pane or several, behind what all of them are typed.
+bool ManifestReader::tmuxinator(const YamlNode& node, const Around& around) {
+  const YamlNode* windows = value_of(node, "windows");
+  const auto names_one = [](const YamlNode* item) { return is_map(item) && item->pairs.size() == 1; };
+  if (around.dialect != Dialect::kPiece || !is_list(windows) || value_of(node, "name") == nullptr ||
+      !std::ranges::all_of(windows->items, names_one))
+    return false;
+  for (const char* hook : {"pre", "post", "on_project_start", "on_project_first_start"}) {
+    if (const YamlNode* lines = value_of(node, hook)) tmuxinator_pane(*lines, {}, around);
+  }
+  ShellText before;
+  for (const char* key : {"pre_window", "pre_tab"}) typed_lines(value_of(node, key), before);
+  for (const YamlNode* item : windows->items) {
+    const auto& [name, window] = item->pairs.front();
+    Around inside = around;
+    inside.name = is_scalar(name) ? name->text : std::string();
+    const YamlNode* panes = is_map(window) ? value_of(*window, "panes") : nullptr;
+    ShellText first = before;
+    if (is_map(window)) typed_lines(value_of(*window, "pre"), first);
+    if (!is_map(window)) tmuxinator_pane(*window, first, inside);
+    for (const YamlNode* pane : is_list(panes) ? panes->items : std::vector<YamlNode*>()) {
+      const bool titled = is_map(pane) && pane->pairs.size() == 1;
+      tmuxinator_pane(titled ? *pane->pairs.front().second : *pane, first, inside);
+    }
+  }
+  return true;
+}
+
+// A shell that is typed these lines; <%= … %> is Ruby's.
+void ManifestReader::tmuxinator_pane(const YamlNode& lines, const ShellText& before, const Around& around) {
+  ShellText script = before;
+  typed_lines(&lines, script);
+  if (!speaks(script)) return;
+  const auto value = [&](const std::string& expression, std::size_t at) -> std::optional<ShellText> {
+    return given_or_unknown(expression, at, "by tmuxinator");
+  };
+  run_script(filled_expressions(script, "<%", "%>", value), context_of(around));
+}
+
 // One text, or a list of them; each may be a mapping with its text under `cmd`.
 void ManifestReader::typed_lines(const YamlNode* lines, ShellText& script) {
   if (lines == nullptr) return;

@@ -237,6 +237,34 @@ bool is_list_item(std::string_view line) {
   return numbered || line.starts_with("- ") || line.starts_with("* ") || line.starts_with("+ ");
 }
 
+// <pre>, on a line of its own or in front of its first one: code, as long as nothing in it is HTML, too. Where it ends;
+// npos where none begins here.
+struct Preformatted {
+  std::size_t begin;
+  std::size_t end;
+  std::size_t behind;
+  bool plain;
+};
+
+std::optional<Preformatted> preformatted_at(std::string_view text, std::size_t at) {
+  constexpr std::string_view kClose = "</pre>";
+  if (text.substr(at, 4) != "<pre" || text.substr(at + 4).find_first_of(" >") != 0) return std::nullopt;
+  std::size_t begin = text.find('>', at);
+  const std::size_t close = text.find(kClose, at);
+  if (close == std::string_view::npos || begin > close) return std::nullopt;
+  ++begin;
+  const std::size_t line = std::min(text.find('\n', close), text.size());
+  constexpr std::string_view kCode = "<code>";
+  std::size_t end = close;
+  if (text.substr(begin).starts_with(kCode) && text.substr(begin, close - begin).ends_with("</code>")) {
+    begin += kCode.size();
+    end -= kCode.size() + 1;
+  }
+  if (begin < end && text[begin] == '\n') ++begin;
+  const bool plain = text.substr(begin, end - begin).find_first_of("<&") == std::string_view::npos;
+  return Preformatted{begin, std::max(begin, end), std::min(line + 1, text.size()), plain};
+}
+
 }  // namespace
 
 Result<bool> read_markdown(const SourceText& source, LaunchFinder& finder) {
@@ -258,6 +286,17 @@ Result<bool> read_markdown(const SourceText& source, LaunchFinder& finder) {
       const std::size_t last = std::min(text.find('\n', std::min(behind, text.size())), text.size());
       finder.account(piece(text, begin, last));
       from = last + 1;
+      continue;
+    }
+    if (const auto block = open == std::string_view::npos ? preformatted_at(text, begin) : std::nullopt) {
+      if (block->plain) {
+        blocks.take(block->begin, block->end, 0, "", heading);
+      } else if (text.substr(block->begin, block->end - block->begin).find("sglang") != std::string_view::npos) {
+        finder.note({"SH004",
+                     "what stands in <pre> names a launch and has HTML in it, which is not read: give the command",
+                     block->begin});
+      }
+      from = block->behind;
       continue;
     }
     if (open == std::string_view::npos && !empty && begin == from)

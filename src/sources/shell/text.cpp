@@ -105,9 +105,10 @@ bool set_where_it_runs(std::string_view name) {
       "HOME",    "PWD",          "OLDPWD",        "USER",    "LOGNAME",    "HOSTNAME", "PATH",     "SHELL",  "UID",
       "EUID",    "PPID",         "RANDOM",        "SECONDS", "LINENO",     "HOSTTYPE", "MACHTYPE", "OSTYPE", "IFS",
       "SRANDOM", "EPOCHSECONDS", "EPOCHREALTIME", "GROUPS",  "PIPESTATUS", "FUNCNAME", "DIRSTACK", "COLUMNS"};
-  constexpr std::array<std::string_view, 17> kFamilies = {
-      "SLURM_", "SLURMD_",     "OMPI_", "PMI_", "DSTACK_",         "SKYPILOT_", "RBG_",   "PMIX_", "LWS_",
-      "BASH",   "KUBERNETES_", "VK_",   "VC_",  "JOB_COMPLETION_", "JOBSET_",   "GROVE_", "NOMAD_"};
+  constexpr std::array<std::string_view, 22> kFamilies = {
+      "CI_",  "GITHUB_", "GITLAB_",         "RUNNER_", "CIRCLE_", "SLURM_", "SLURMD_", "OMPI_",
+      "PMI_", "DSTACK_", "SKYPILOT_",       "RBG_",    "PMIX_",   "LWS_",   "BASH",    "KUBERNETES_",
+      "VK_",  "VC_",     "JOB_COMPLETION_", "JOBSET_", "GROVE_",  "NOMAD_"};
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||
          std::any_of(kFamilies.begin(), kFamilies.end(), [&](std::string_view f) { return name.starts_with(f); });
 }
