@@ -378,8 +378,16 @@ void ManifestReader::walk_map(const YamlNode& node, Around around, int depth, co
     else if (is_scalar(value))
       text_that_starts(*value, around, own_key);
     else
-      walk(*value, inside_of(around, key, own_key), depth + 1, own_key);
+      walk_inside(*value, around, depth, key, own_key);
   }
+}
+
+void ManifestReader::walk_inside(const YamlNode& node, const Around& around, int depth, std::string_view key,
+                                 const std::string& own) {
+  Around inside = inside_of(around, key, own);
+  const bool called = circle_ && depth == 0 && own == "commands";  // by jobs, in their environment
+  if (called) inside.others = unknown_text("may be set by the job that calls this", tree_.offset(node));
+  walk(node, std::move(inside), depth + 1, own);
 }
 
 // A service of Dynamo has its key for a name; where one object has a prefill and a decode part, they have theirs.

@@ -76,6 +76,7 @@ RunContext ManifestReader::context_of(const Around& around, const std::string& n
                  .options = around.options,
                  .elsewhere = around.dialect == Dialect::kKubernetes || around.dialect == Dialect::kCompose};
   if (around.added) out.unknown.push_back(*around.added);
+  out.others = around.others;
   return out;
 }
 
@@ -304,7 +305,7 @@ RunContext ManifestReader::place_of(const YamlNode& node, const Around& around,
   others_.reset();
   other_variables(node, around, context);
   environments(node, around, context.env, 0);
-  context.others = others_;
+  if (others_) context.others = others_;
   ask_for_object(node, around, context);
   ask_for_shape(node, around, context);
   for (const auto& [name, value] : model_env_) context.env.insert_or_assign(name, value);

@@ -73,6 +73,7 @@ class ManifestReader {
     Values fields = {};                           // of a Pod: what fieldRef finds, by its path
     Values task = {};                             // what {{.NAME}} of a Taskfile stands for
     Values macros = {};                           // of Azure: what $(NAME) stands for, by names in small letters
+    std::optional<ShellText> others = {};         // what may set any variable that is not among `env`
     Values bash_env = {};                         // of CircleCI: what steps above wrote into the file of $BASH_ENV
   };
 
@@ -96,6 +97,7 @@ class ManifestReader {
   static bool runs_by_tag_alone(const YamlNode& node);
   bool walk_loop(const YamlNode& node, const Around& around, int depth, const std::string& key);
   void walk_map(const YamlNode& node, Around around, int depth, const std::string& key);
+  void walk_inside(const YamlNode& node, const Around& around, int depth, std::string_view key, const std::string& own);
   [[nodiscard]] Around inside_of(const Around& around, std::string_view key, const std::string& own) const;
   void find_open_names(const YamlNode& node, int depth);
   [[nodiscard]] std::optional<ShellText> of_play(const std::string& expression, std::size_t offset,

@@ -310,6 +310,14 @@ static std::string name_in_environment(std::string name) {
 void ManifestReader::variables_of_azure(const YamlNode& node, Around& around) {
   Values named;
   environment(node, around, named, "variables");
+  for (const YamlNode* item : node.items) {
+    for (const char* key : {"group", "template"}) {
+      const YamlNode* other = is_map(item) ? value_of(*item, key) : nullptr;
+      if (other == nullptr) continue;
+      around.others = unknown_text(fmt::format("may be set by the {} {} of variables", key, text_of(*item, key)),
+                                   tree_.offset(*other));
+    }
+  }
   for (const auto& [key, inner] : node.pairs) {  // ${{ if … }}: {NAME: VALUE}
     if (!is_scalar(key) || !key->text.starts_with("${{") || !is_map(inner)) continue;
     for (const auto& [name, value] : inner->pairs) {

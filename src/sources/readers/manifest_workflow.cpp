@@ -347,6 +347,8 @@ void ManifestReader::written_variables(const YamlNode& step, Around& around) {
     any = true;
     written.try_emplace(name, unknown_text(left_open(name, file), script.origin.empty() ? 0 : script.origin[from]));
   }
+  if (open > 0)
+    around.others = unknown_text(fmt::format("may be written to {} by a step above", file), tree_.offset(*run));
   if (open > 0 && !any)
     finder_.note({"SH002", fmt::format("what this step writes to {} is not known", file), tree_.offset(*run)});
   for (auto& [name, value] : written) {
