@@ -1468,8 +1468,12 @@ void ShellEvaluator::run_substitutions(const Parts& parts) {
         std::string_view(text_.script->text).substr(std::min(part.begin, text_.script->text.size()));
     const bool process = part.kind == Part::Kind::kUnclear && (written.starts_with("<(") || written.starts_with(">("));
     const bool followed = !state_.files.empty() || looks_beside();
-    if (process && followed && part.end > part.begin + 3)  // for the files that it writes
+    if (process && !followed) heed_process(written.substr(0, part.end - part.begin));
+    if (process && followed && part.end > part.begin + 3) {  // for the files that it writes, when nobody knows
+      ++apart_;
       captured_text(slice_placed(part.begin + 2, part.end - 1));
+      --apart_;
+    }
     if ((part.kind != Part::Kind::kSubstitution && !process) || muted_ > 0) continue;
     if (!process) forget_status();  // $? behind it is that of what it ran
     if (!may_launch(process ? std::string(written.substr(0, part.end - part.begin)) : part.name)) continue;
@@ -1840,6 +1844,7 @@ bool ShellEvaluator::write_printed(ShellCommand& command, const Node& node, cons
   for (const Redirection& r : node.redirections) {
     const bool output = r.here_document < 0 && ((r.names_file && r.op.front() == '>') || r.op == "<>");
     if (!output) continue;
+    heed_process_behind(r);
     const ShellWord word = expand_single(r.target);
     if (word.text.starts_with("/dev/")) continue;
     const bool prints = (cat || speaks) && r.to_file && r.op != "<>";

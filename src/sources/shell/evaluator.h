@@ -422,6 +422,8 @@ class ShellEvaluator {
   void share_all_files();
   void share_links(const ShellCommand& command, std::string_view program);
   void heed_trap_files(const ShellText& action);
+  void heed_process(std::string_view text);
+  void heed_process_behind(const Redirection& r);
   void write_redirected(const Node& node);
   void heed_named_files(const ShellCommand& command);
   void heed_names(std::string_view text, const ShellCommand& command, std::optional<std::size_t> script);

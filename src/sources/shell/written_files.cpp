@@ -299,14 +299,41 @@ void ShellEvaluator::heed_trap_files(const ShellText& action) {
 }
 
 void ShellEvaluator::write_redirected(const Node& node) {
+  const bool stays_open = node.kind != Node::Kind::kSimple;  // while what it holds may write to that file, too
   for (const Redirection& r : node.redirections) {
     const bool output = r.here_document < 0 && ((r.names_file && r.op.front() == '>') || r.op == "<>");
     if (!output) continue;
+    heed_process_behind(r);
     const ShellText file = expand_single(r.target);
+    if (stays_open && !file.text.starts_with("/dev/")) share_file(file.text);
     if (is_hole(name_of(file.text)))  // of which nothing is known: none that stands beside this
       state_.files.clear();
     else
       may_be_written(file);
+  }
+}
+
+// Programs whose words run on beside the script.
+static bool runs_beside(std::string_view program) {
+  return is_one_of(program, {"at", "batch", "crontab", "daemonize", "sbatch", "screen", "setsid", "systemd-run",
+                             "start-stop-daemon", "tmux", "zellij"});
+}
+
+// Where output goes into a text of its own, `> >(…)`.
+void ShellEvaluator::heed_process_behind(const Redirection& r) {
+  for (const Part& part : r.target.parts) {
+    const bool process = part.kind == Part::Kind::kUnclear && text_.script->text.compare(part.begin, 2, ">(") == 0 &&
+                         part.end > part.begin;
+    if (process) heed_process(std::string_view(text_.script->text).substr(part.begin, part.end - part.begin));
+  }
+}
+
+// A text of <(…) or >(…), which nobody waits for.
+void ShellEvaluator::heed_process(std::string_view text) {
+  if (!may_write(text)) return;
+  for (const std::string& name : names_in(text)) {
+    may_be_written({name});
+    share_file(name);
   }
 }
 
@@ -317,6 +344,8 @@ void ShellEvaluator::heed_named_files(const ShellCommand& command) {
   const bool follows = function != state_.functions.end() && function->second;  // what it does itself
   if (follows || only_reads(command) || only_asks_for_a_page(command.words)) return;
   share_links(command, program);
+  const bool beside = runs_beside(program);
+  apart_ += beside ? 1 : 0;
   if (may_write_any(command, program)) {
     state_.files.clear();
     if (apart_ > 0) state_.shared.insert("*");
@@ -333,6 +362,7 @@ void ShellEvaluator::heed_named_files(const ShellCommand& command) {
     if (!runs_texts || may_write(input.text)) heed_names(input.text, command, script);
   }
   if (command.file && may_write(command.file->text)) heed_names(command.file->text, command, script);
+  apart_ -= beside ? 1 : 0;
 }
 
 // Each name in `text` but that of the script that the command runs.
