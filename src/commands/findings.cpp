@@ -184,7 +184,13 @@ Diagnostic not_in_files(const std::string& directory, const std::string& unstore
   return out;
 }
 
+// Whatever the class, no parameter of it is filled.
+Diagnostic hold_nothing(std::string_view files, Field field, const Launch& launch) {
+  return rules::from_record(*find_rule("MD006"), fmt::format("{}: no tensor is stored here", files), field, launch);
+}
+
 std::optional<Diagnostic> incomplete_gguf(const facts::GgufFile& file, Field field, const Launch& launch) {
+  if (file.tensors.empty()) return hold_nothing(launch[field].as_string(), field, launch);
   const facts::LackingTensors lacking = facts::lacking_tensors(file);
   if (lacking.names.empty()) return std::nullopt;
   const std::string named = lacking.names.size() == 1 ? lacking.names.front() : lacking.names.front() + " and others";
@@ -222,6 +228,7 @@ std::optional<Diagnostic> damaged_weights(const PreparedLaunch& prepared, Field 
     return is_completed_first(*place, *files, launch) ? to_be_downloaded(what, field, launch)
                                                       : damage(what, field, launch);
   }
+  if (files->tensors.empty()) return hold_nothing(place->directory, field, launch);
   const bool counts = field == Field::model_path && launch.model != nullptr;
   std::string other = counts ? plan::misshapen_tensor(*launch.model, *files) : "";
   if (counts && other.empty()) other = plan::absent_scales(*launch.model, *files);
