@@ -670,6 +670,10 @@ TEST(RemediesTold, OfASlipOfThePenMendItAlone) {
             "--attention-backend intel_xpu (only the first step: PL002 is next)");
   EXPECT_EQ(fix_told("US004", card, {"--model-path", "Qwen/Qwen3-32B", "--page-size", "abc"}),
             "drop --page-size (only the first step: PL002 is next)");
+  EXPECT_EQ(fix_told("US003", card,
+                     {"--model-path", "Qwen/Qwen3-0.6B", "--attention-backend", "xpu", "--enable-two-batch-overlap"}),
+            "--attention-backend intel_xpu (only the first step: RF001 is next), or --attention-backend triton (only "
+            "the first step: RF001 is next)");
   const std::string out = run_tool({"check", "--no-kernel", "--device-profile", "b60", "--", "--model-path",
                                     "Qwen/Qwen3-32B", "--attention-backend", "xpu"})
                               .out;
@@ -962,11 +966,15 @@ TEST(RemediesTold, GiveOrDropWhatIsItsDefault) {
   const std::vector<std::string> wide = {
       "--model-path", "Qwen/Qwen3-0.6B", "--device", "xpu", "--cuda-graph-max-bs", "64", "--tensor-parallel-size", "4"};
   EXPECT_EQ(fix_told("US002", card, wide),
-            "--cuda-graph-max-bs-decode 64 --tensor-parallel-size 1 without --cuda-graph-max-bs");
-  // Two cards have both: another width is another launch.
-  EXPECT_EQ(fix_told("US002", {"--device-profile", "b580", "--device-count", "2"}, wide),
-            "--cuda-graph-max-bs-decode 64 --tensor-parallel-size 2 without --cuda-graph-max-bs, or "
-            "--cuda-graph-max-bs-decode 64 without --cuda-graph-max-bs and --tensor-parallel-size");
+            "--cuda-graph-max-bs-decode 64 without --cuda-graph-max-bs (only the first step: PL001 is next)");
+  const auto fixes = [&](const char* count) {
+    std::vector<std::string> words = {"check", "--no-kernel",    "--format", "json", "--device-profile",
+                                      "b580",  "--device-count", count,      "--"};
+    words.insert(words.end(), wide.begin(), wide.end());
+    return nlohmann::json::parse(run_tool(words).out)["fixes"].size();
+  };
+  EXPECT_EQ(fixes("1"), 1U);
+  EXPECT_EQ(fixes("2"), 2U);  // two cards have both: another width is another launch
 }
 
 }  // namespace

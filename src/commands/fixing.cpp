@@ -303,11 +303,16 @@ CheckOptions of_tries(CheckOptions rules) {
   return rules;
 }
 
-// What of a fix changes the words that stand in the launch; none where that is all of it, or nothing.
-std::optional<Remedy> without_additions(CheckedFix fix) {
-  const auto adds = [](const ArgumentChange& c) { return c.kind == ArgumentChange::Kind::kAdd; };
-  if (std::erase_if(fix.changes, adds) == 0 || fix.changes.empty()) return std::nullopt;
-  return fix::remedy_of(fix);
+// Each change of a fix of several; none where one of them is no remedy by itself.
+std::vector<Remedy> parts_of(const CheckedFix& fix) {
+  std::vector<Remedy> parts;
+  if (fix.changes.size() < 2 || !fix.stored_as.empty()) return parts;
+  for (const ArgumentChange& change : fix.changes) {
+    auto part = fix::remedy_of({.arguments = fix.arguments, .env = fix.env, .changes = {change}});
+    if (!part) return {};
+    parts.push_back(std::move(*part));
+  }
+  return parts;
 }
 
 }  // namespace
@@ -337,8 +342,7 @@ void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, F
   }
   fix::WholeFixes whole{.searched = found.attempts > 0};
   for (const CheckedFix& f : found.fixes) {
-    whole.fixes.push_back(
-        {fix::remedy_of(f).value_or(Remedy{.words = report::short_fix(f)}), f.leaves, without_additions(f)});
+    whole.fixes.push_back({fix::remedy_of(f).value_or(Remedy{.words = report::short_fix(f)}), f.leaves, parts_of(f)});
     if (whole.fixes.size() == kWholeFixes) break;
   }
   const fix::Proofs told = fix::prove_remedies(question, prepared.launch, findings, whole, look, proofs);

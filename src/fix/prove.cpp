@@ -267,8 +267,8 @@ class Prover {
     std::vector<Remedy> list;
     const bool warns = finding.severity == Severity::kWarning && !finding.remedies.empty();
     if (!is_of_sglang(finding) && !warns) return list;
-    for (const auto& [whole, leaves, repair] : whole_.fixes) {
-      if (auto past = is_of_parser(finding) && repair ? past_parser(*repair, finding) : std::nullopt) {
+    for (const auto& [whole, leaves, parts] : whole_.fixes) {
+      if (auto past = is_of_parser(finding) && !parts.empty() ? past_parser(parts, finding) : std::nullopt) {
         const auto is_told = [&](const Remedy& r) { return rules::words_of(r) == rules::words_of(*past); };
         if (std::ranges::none_of(list, is_told)) list.push_back(std::move(*past));
         continue;
@@ -288,10 +288,25 @@ class Prover {
   }
 
   // What the parser complains of hides all else that is wrong. That has remedies of its own, which stand with it once
-  // the launch is read; here it is said to come next. None: the parser complains of more.
-  std::optional<Remedy> past_parser(const Remedy& repair, const Diagnostic& finding) {
-    const Look* seen = look_after(repair, finding);
-    if (seen == nullptr || std::ranges::any_of(seen->findings, is_of_parser)) return std::nullopt;
+  // the launch is read: of a fix the changes that get past the parser, and what comes next. None: it complains of more.
+  std::optional<Remedy> past_parser(std::vector<Remedy> parts, const Diagnostic& finding) {
+    const auto joined = [](const std::vector<Remedy>& some) {
+      Remedy all = some.front();
+      for (std::size_t i = 1; i < some.size(); ++i) all = rules::together({all, some[i]});
+      return all;
+    };
+    const auto seen_with = [&](const std::vector<Remedy>& some) {
+      const Look* seen = look_after(joined(some), finding);
+      return seen != nullptr && std::ranges::none_of(seen->findings, is_of_parser) ? seen : nullptr;
+    };
+    for (std::size_t i = parts.size(); i-- > 0 && parts.size() > 1;) {
+      std::vector<Remedy> fewer = parts;
+      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+      if (seen_with(fewer) != nullptr) parts = std::move(fewer);
+    }
+    const Look* seen = seen_with(parts);
+    if (seen == nullptr) return std::nullopt;
+    const Remedy repair = joined(parts);
     if (const Diagnostic* next = added_error(*seen)) return as_first_step(repair, next->rule);
     const std::vector<std::string> brought = rules_of(added(*seen, repair));
     return brought.empty() ? repair : with_trouble(repair, brought);

@@ -21,7 +21,7 @@ using LookAt = std::function<std::optional<Look>(const Attempt& attempt)>;
 struct WholeFix {
   Remedy remedy;
   std::vector<std::string> leaves = {};  // rules that warn of the launch with it
-  std::optional<Remedy> repair = {};     // where it adds options: without these
+  std::vector<Remedy> parts = {};        // each of its changes, where there are several
 };
 struct WholeFixes {
   bool searched = false;
