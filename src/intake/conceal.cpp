@@ -88,12 +88,17 @@ class Secrets {
     same.emplace_back(secret);
     std::ranges::sort(same, std::ranges::greater{}, &std::string::size);  // the longest hides the others in it
   }
+  // Of an option and what runs into it, from `from` on: there the secret is the end of a word.
+  void add_joined(std::string_view word, std::size_t from) {
+    add(word.substr(from));
+    joined_.emplace_back(word, from);
+  }
   [[nodiscard]] std::size_t longest() const { return std::max(longest_, of_texts().longest_); }
 
   // Where they stand as whole words, those that are unlike words also inside of one, and where those of the run's texts
   // do. One look-up a word, and one for each byte that such a secret begins with, however many there are.
   [[nodiscard]] std::vector<TextPart> found_in(std::string_view text) const {
-    std::vector<TextPart> found;
+    std::vector<TextPart> found = found_joined(text);
     if (by_start_.empty() && of_texts().by_start_.empty()) return found;
     for (std::size_t at = 0; at + kShortest <= text.size(); ++at) {
       const bool inside = at > 0 && is_word(text[at - 1]);
@@ -103,6 +108,7 @@ class Secrets {
       found.push_back({at, size});
       at += size - 1;
     }
+    if (!joined_.empty()) found = apart(std::move(found));
     return found;
   }
 
@@ -123,6 +129,24 @@ class Secrets {
   void hide_in(std::string& text, bool keep_columns = false) const { hide(found_in(text), text, keep_columns); }
 
  private:
+  [[nodiscard]] std::vector<TextPart> found_joined(std::string_view text) const {
+    std::vector<TextPart> found;
+    for (const auto& [word, from] : joined_) {
+      for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + word.size()))
+        found.push_back({at + from, word.size() - from});
+    }
+    return found;
+  }
+  // By their place, without those that begin in another.
+  static std::vector<TextPart> apart(std::vector<TextPart> parts) {
+    std::ranges::stable_sort(parts, {}, &TextPart::begin);
+    std::vector<TextPart> out;
+    for (const TextPart& part : parts) {
+      const bool free = out.empty() || part.begin >= out.back().begin + out.back().size;
+      if (free) out.push_back(part);
+    }
+    return out;
+  }
   static void hide(const std::vector<TextPart>& found, std::string& text, bool keep_columns) {
     if (found.empty()) return;
     std::string shown;
@@ -150,6 +174,7 @@ class Secrets {
 
   std::size_t longest_ = 0;
   std::unordered_map<std::string, std::vector<std::string>> by_start_;
+  std::vector<std::pair<std::string, std::size_t>> joined_;
   std::bitset<256> inside_;  // bytes that those begin with which are unlike words
 };
 
@@ -159,6 +184,7 @@ struct SecretWord {
   std::size_t from;
   std::size_t size = std::string::npos;  // npos: to its end
   std::string inside = {};               // the secret, where it is a part of the word that no name announces
+  bool joined = false;                   // the word is an option and what runs into it
 };
 
 // A word without dashes that says that the next one is a secret: an option without its own, a member of YAML, a header.
@@ -274,7 +300,7 @@ SecretWords look_for_secrets(Release release, const std::vector<std::string>& wo
         continue;
       }
       if (const std::size_t from = i == 0 ? run_together(g) : std::string::npos; from != std::string::npos) {
-        out.push_back({index, from});
+        out.push_back({.index = index, .from = from, .joined = true});
         continue;
       }
       const auto equals = g.words[i].find('=');
@@ -327,7 +353,10 @@ bool hides_whole(std::string_view name, std::string_view value) {
 Secrets secrets_of(Release release, const std::vector<std::string>& argv, const Environment& env) {
   Secrets out;
   for (const SecretWord& s : secret_words(release, argv)) {
-    out.add(std::string_view(argv[s.index]).substr(s.from, s.size));
+    if (s.joined)
+      out.add_joined(argv[s.index], s.from);
+    else
+      out.add(std::string_view(argv[s.index]).substr(s.from, s.size));
   }
   for (const auto& [name, value] : env) {
     if (hides_whole(name, value)) out.add(value);
