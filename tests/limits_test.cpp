@@ -241,16 +241,16 @@ TEST(Limits, VariablesOfWorkflowsThatMultiply) {
   const TemporaryDirectory dir;
   const std::string start = "on: push\njobs:\n  a:\n    runs-on: x\n";
   const auto doubled = [&](int count) {
-    return start + "    env:\n      A0: x\n" +
-           many(count,
-                [](int i) { return fmt::format("      A{}: ${{{{ env.A{} }}}}${{{{ env.A{} }}}}\n", i + 1, i, i); }) +
-           "    steps:\n";
+    return start + "    env:\n      A0: x\n    steps:\n" + many(count, [](int i) {
+             constexpr auto kTwice = "    - run: echo \"A{}=${{{{ env.A{} }}}}${{{{ env.A{} }}}}\" >> $GITHUB_ENV\n";
+             return fmt::format(fmt::runtime(kTwice), i + 1, i, i);
+           });
   };
   const std::string run = fmt::format("    - run: {} --served-model-name ", kServe);
   const std::string many_steps = "this file needs more steps than are followed";
   expect_bounded("launches " + dir.file("few.yaml", doubled(3) + run + "$A3\n"), "--served-model-name xxxxxxxx");
   expect_bounded("check --no-kernel " + dir.file("env.yaml", doubled(60) + run + "$A59\n"),
-                 "its variables are longer than is followed");
+                 "A59 is longer than is followed");
   expect_bounded(
       "check --no-kernel " +
           dir.file("steps.yaml",
