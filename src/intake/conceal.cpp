@@ -244,6 +244,7 @@ struct SecretWords {
 // --api-keys, or that goes on, as --api-key-file.
 std::size_t run_together(const fix::Group& g) {
   constexpr std::size_t kShortestValue = 4;  // fewer letters are a slip
+  if (!g.is_option() || g.option != nullptr) return std::string::npos;
   static const std::vector<std::string> kOptions = [] {
     std::vector<std::string> options;
     for (const std::string_view field : resolve::field_names()) {
@@ -253,7 +254,6 @@ std::size_t run_together(const fix::Group& g) {
     }
     return options;
   }();
-  if (!g.is_option() || g.option != nullptr) return std::string::npos;
   std::size_t from = 0;
   for (const std::string& option : kOptions) {
     std::string start = g.name.substr(0, option.size());

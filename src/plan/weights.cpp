@@ -288,7 +288,8 @@ std::optional<WeightEstimate> estimate(const ModelFacts& as_resolved, const Weig
   // yivl.py and qwen3_vl.py.
   const bool of_whole =
       as_resolved.hf_config.is_dict() && has_class(as_resolved, {"YiVLForCausalLM", "Qwen3VLForConditionalGeneration"});
-  const ModelFacts model = of_whole ? of_whole_configuration(as_resolved) : as_resolved;
+  const auto remade = of_whole ? std::optional(of_whole_configuration(as_resolved)) : std::nullopt;
+  const ModelFacts& model = remade ? *remade : as_resolved;
   Shape s{.m = model,
           .text = model.hf_text_config,
           .hidden = static_cast<double>(model.hidden_size),
