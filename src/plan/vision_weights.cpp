@@ -185,13 +185,17 @@ VisionWeights internvl(const ModelFacts& m, const Value& vision) {
           .over_all = mlp};
 }
 
+// Of the configuration around its parts.
+double root_number(const ModelFacts& m, std::string_view key, double usual) {
+  const Value value = m.root(key);
+  return value.is_int() ? static_cast<double>(value.as_int()) : usual;
+}
+
 // LFM2-VL: SigLIP's blocks without a head, and patches of a square joined on the way to the text model's width.
 VisionWeights lfm2_vl(const ModelFacts& m, const Value& vision) {
   const double width = number(vision, {"hidden_size"});
-  const Value side = m.root("downsample_factor");
-  const double factor = side.is_int() ? static_cast<double>(side.as_int()) : 2.0;
-  const Value told = m.root("projector_hidden_size");
-  const double inner = told.is_int() ? static_cast<double>(told.as_int()) : 2560.0;
+  const double factor = root_number(m, "downsample_factor", 2);
+  const double inner = root_number(m, "projector_hidden_size", 2560);
   const double patch = number(vision, {"patch_size"}, 16);
   const double attention = encoder(vision, 0, 0);
   return {.cut = attention,
@@ -219,12 +223,8 @@ VisionWeights kimi_vl(const Value& vision, double text) {
 // Aya Vision, by transformers' class: nothing is cut, and patches of a square are joined through a gated matrix.
 VisionWeights aya(const ModelFacts& m, const Value& vision) {
   const double text = static_cast<double>(m.hidden_size);
-  const auto told = [&](const char* key, double usual) {
-    const Value value = m.root(key);
-    return value.is_int() ? static_cast<double>(value.as_int()) : usual;
-  };
-  const double factor = told("downsample_factor", 2);
-  const double aligned = told("alignment_intermediate_size", text);
+  const double factor = root_number(m, "downsample_factor", 2);
+  const double aligned = root_number(m, "alignment_intermediate_size", text);
   return {.whole = encoder(vision, inner_width(vision), 2) +
                    number(vision, {"hidden_size"}) * factor * factor * aligned + aligned / 2 * text};
 }
