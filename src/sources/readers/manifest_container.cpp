@@ -194,11 +194,10 @@ void ManifestReader::find_no_texts(const YamlNode& list, const Around& around, R
   const auto item = std::ranges::find_if(
       list.items, [&](const YamlNode* one) { return is_no_text(*one, kubernetes) || (!kubernetes && is_null(*one)); });
   if (item == list.items.end()) return;
-  const std::string who = kubernetes ? "Kubernetes refuses this object" : "docker compose refuses this file";
   const std::string what = is_null(**item)
                                ? "an item without a text among the words of a command; leave it out, or write \"\""
                                : fmt::format("a word of a command is a text; write \"{}\"", (*item)->text);
-  context.unknown.push_back({fmt::format("{}: {}", who, what), tree_.offset(**item), {}});
+  context.unknown.push_back({refusal_by(!kubernetes, what), tree_.offset(**item), {}});
 }
 
 // A text of compose as its words; `said`: what a reader of it would take otherwise.

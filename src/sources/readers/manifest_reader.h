@@ -186,6 +186,7 @@ class ManifestReader {
   void numbers_of_group(const YamlNode& node, Around& around);
 
   // What is refused for its shape.
+  static std::string refusal_by(bool compose, std::string_view what);  // of docker compose, else of Kubernetes
   void ask_for_shape(const YamlNode& node, const Around& around, RunContext& context);
   [[nodiscard]] std::optional<LaunchUnknown> refused_by_github(const YamlNode& root) const;
   [[nodiscard]] std::optional<LaunchUnknown> refused_by_gitlab(const YamlNode& root) const;

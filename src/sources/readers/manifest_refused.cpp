@@ -65,6 +65,10 @@ std::optional<Refused> refused_by_kubernetes(const YamlNode& variables) {
 
 }  // namespace
 
+std::string ManifestReader::refusal_by(bool compose, std::string_view what) {
+  return fmt::format("{}: {}", compose ? "docker compose refuses this file" : "Kubernetes refuses this object", what);
+}
+
 // Variables of a container in a shape that is refused, and keys that a service of compose does not have.
 void ManifestReader::ask_for_shape(const YamlNode& node, const Around& around, RunContext& context) {
   const bool compose = around.dialect == Dialect::kCompose;
@@ -73,22 +77,19 @@ void ManifestReader::ask_for_shape(const YamlNode& node, const Around& around, R
   const auto refused = variables == nullptr ? std::nullopt
                        : compose            ? refused_by_compose(*variables)
                                             : refused_by_kubernetes(*variables);
-  if (refused) {
-    const std::string_view who = compose ? "docker compose refuses this file" : "Kubernetes refuses this object";
-    context.unknown.push_back({fmt::format("{}: {}", who, refused->what), tree_.offset(*refused->at), {}});
-  }
+  if (refused) context.unknown.push_back({refusal_by(compose, refused->what), tree_.offset(*refused->at), {}});
   for (const char* key : {"command", compose ? "entrypoint" : "args"}) {
     const YamlNode* words = part_of(node, key);
     if (!is_map(words)) continue;
-    const std::string_view who = compose ? "docker compose refuses this file" : "Kubernetes refuses this object";
-    context.unknown.push_back({fmt::format("{}: `{}` is no mapping", who, key), tree_.offset(*words), {}});
+    const std::string what = fmt::format("`{}` is no mapping", key);
+    context.unknown.push_back({refusal_by(compose, what), tree_.offset(*words), {}});
   }
   constexpr auto kOfOthers = std::to_array<const char*>({"args", "entryPoint", "env", "envFrom", "envs", "variables"});
   for (const char* key : kOfOthers) {
     const YamlNode* value = compose ? value_of(node, key) : nullptr;
     if (value == nullptr) continue;
-    const std::string what = fmt::format("docker compose refuses this file: a service has no `{}`", key);
-    context.unknown.push_back({what, tree_.offset(*value), {}});
+    const std::string what = fmt::format("a service has no `{}`", key);
+    context.unknown.push_back({refusal_by(compose, what), tree_.offset(*value), {}});
   }
 }
 

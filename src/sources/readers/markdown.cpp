@@ -237,8 +237,7 @@ bool is_list_item(std::string_view line) {
   return numbered || line.starts_with("- ") || line.starts_with("* ") || line.starts_with("+ ");
 }
 
-// <pre>, on a line of its own or in front of its first one: code, as long as nothing in it is HTML, too. Where it ends;
-// npos where none begins here.
+// <pre>, on a line of its own or in front of its first one: code, as long as nothing in it is HTML, too.
 struct Preformatted {
   std::size_t begin;
   std::size_t end;

@@ -291,11 +291,7 @@ void ShellEvaluator::heed_trap_files(const ShellText& action) {
            });
   });
   if (script) return share_all_files();
-  if (!may_write(action.text)) return;
-  for (const std::string& name : names) {
-    may_be_written({name});
-    share_file(name);
-  }
+  heed_process(action.text);
 }
 
 void ShellEvaluator::write_redirected(const Node& node) {
@@ -328,7 +324,7 @@ void ShellEvaluator::heed_process_behind(const Redirection& r) {
   }
 }
 
-// A text of <(…) or >(…), which nobody waits for.
+// A text that nobody waits for: of <(…) or >(…), of a trap.
 void ShellEvaluator::heed_process(std::string_view text) {
   if (!may_write(text)) return;
   for (const std::string& name : names_in(text)) {
