@@ -15,6 +15,7 @@
 #include "src/fix/compared.h"
 #include "src/fix/edits.h"
 #include "src/rules/certainty.h"
+#include "src/rules/refusals.h"
 #include "src/rules/remedy_words.h"
 
 namespace preflight::fix {
@@ -568,7 +569,7 @@ class Prover {
     });
   }
 
-  static bool is_of_parser(const Diagnostic& finding) { return finding.rule.starts_with("US"); }
+  static bool is_of_parser(const Diagnostic& finding) { return rules::is_of_parser(finding.rule); }
 
   // Whether what another release refuses is met before the finding is: it has not got past it. The parser is first,
   // then the type of the model.

@@ -13,6 +13,7 @@
 #include "src/report/rules_report.h"
 #include "src/rules/change_reasons.h"
 #include "src/rules/field_notes.h"
+#include "src/rules/refusals.h"
 #include "src/rules/remedy_words.h"
 
 namespace preflight::report {
@@ -217,7 +218,7 @@ std::string rules_about(Field field) {
 std::string place_text(const rules::MessagePlace& place, const std::string& exception) {
   std::string kind(place.kind.empty() ? std::string_view(exception) : place.kind);
   if (kind.empty())
-    kind = place.rule != nullptr && place.rule->id.starts_with("US") ? "the argument parser" : "an error";
+    kind = place.rule != nullptr && rules::is_of_parser(place.rule->id) ? "the argument parser" : "an error";
   std::string out = kind;
   if (!place.function.empty()) out += fmt::format(" in {}", place.function);
   if (!place.file.empty()) {

@@ -19,6 +19,7 @@
 #include "src/report/peer_text.h"
 #include "src/report/printable.h"
 #include "src/rules/change_reasons.h"
+#include "src/rules/refusals.h"
 
 namespace preflight::report {
 namespace {
@@ -354,7 +355,7 @@ std::string listed_findings(const Report& report, Severity least, const TextOpti
     out += finding_text(f, report.source, options);
     // What the parser complains of hides the rest, which a fix of the whole launch mends, too.
     const bool of_more =
-        f.rule.starts_with("US") && mends(report.fixes, f.rule) && report.fixes.fixes.front().changes.size() > 1;
+        rules::is_of_parser(f.rule) && mends(report.fixes, f.rule) && report.fixes.fixes.front().changes.size() > 1;
     if (f.severity == Severity::kError && mends(report.fixes, f.rule) && !of_more) {
       out += wrapped("fixed by", short_fix(report.fixes.fixes.front()), options, style);
     }

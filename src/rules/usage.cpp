@@ -44,6 +44,8 @@ std::string history_of(std::string_view typed, Release release) {
 
 }  // namespace
 
+bool is_of_parser(std::string_view rule) { return rule.starts_with("US"); }
+
 Diagnostic usage_diagnostic(const UsageError& usage, Release release) {
   const bool unknown = usage.kind == "unrecognized";
   const std::string_view id = unknown                     ? "US001"
