@@ -715,6 +715,17 @@ TEST(RemediesTold, LeaveOutWhatALaterWordOverrides) {
             "did you mean --page-size?");
 }
 
+// The word itself is asked, however the message quotes it.
+TEST(RemediesTold, KnowTheWrongWordWhateverStandsInIt) {
+  const auto told = [](const char* word) {
+    return fix_told("US003", {"--device-profile", "b60"},
+                    {"--model-path", "Qwen/Qwen3-0.6B", "--kv-cache-dtype", word});
+  };
+  EXPECT_EQ(told("fp8_e4m3\""), told("fp8_e4m33"));
+  EXPECT_EQ(told("\"fp8_e4m3"), told("fp8_e4m33"));
+  EXPECT_NE(told("fp8_e4m33").find("--kv-cache-dtype fp8_e4m3"), std::string::npos) << told("fp8_e4m33");
+}
+
 // A backend that SGLang takes away again is no advice.
 TEST(RemediesTold, GiveNoValueThatSglangChanges) {
   const std::vector<std::string> a770 = {"--device-profile", "a770", "--device-count", "4"};

@@ -36,7 +36,8 @@ struct Diagnostic {
   std::optional<bool> counted = {};
   // Of what is past a limit, how far, as a part of the limit: a remedy of another finding may take it further.
   std::optional<double> excess = {};
-  std::vector<Field> concerns = {};  // fields whose values led to it, the nearest first; of a refusal only
+  std::vector<std::string> meant = {};  // options that an unknown one may be a slip of the pen for; `fix` asks for them
+  std::vector<Field> concerns = {};     // fields whose values led to it, the nearest first; of a refusal only
 };
 
 }  // namespace preflight

@@ -5,6 +5,7 @@
 // on success that is the beginning of the launch's log.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -44,6 +45,7 @@ struct UsageError {
   std::string message;  // our own sentence
   SourceRange where;
   std::vector<LogLine> warnings = {};
+  std::optional<std::string> value = {};  // of kind choice: the word that is none
 };
 
 // An exception before there were any ServerArgs.

@@ -262,10 +262,11 @@ class ArgumentParser {
     if (choices.holds(text)) return true;
     std::string list;
     for (const auto choice : choices) list += (list.empty() ? "" : ", ") + std::string(choice);
-    return stop(
-        "choice", option.names.front(),
-        fmt::format("{} does not take \"{}\"; it takes {}", option.names.front(), given.text.substr(0, 200), list),
-        at(given.word));
+    const std::string_view shown = given.text.substr(0, 200);
+    stop("choice", option.names.front(),
+         fmt::format("{} does not take \"{}\"; it takes {}", option.names.front(), shown, list), at(given.word));
+    std::get<UsageError>(*stop_).value = shown;
+    return false;
   }
 
   // --lora-paths PATH | NAME=PATH | JSON object. Its errors are not argparse's: they end the launch as exceptions.

@@ -563,9 +563,9 @@ class Prover {
 
   // "Did you mean --page-size?" stays where --page-size is what mends the launch.
   [[nodiscard]] static bool is_meant(const Diagnostic& finding) {
-    if (!finding.fix.starts_with("did you mean") || finding.remedies.empty()) return false;
+    if (finding.remedies.empty()) return false;
     return std::ranges::any_of(finding.remedies.front().steps, [&](const RemedyStep& step) {
-      return step.kind == StepKind::kGive && finding.fix.find(step.name) != std::string::npos;
+      return step.kind == StepKind::kGive && std::ranges::find(finding.meant, step.name) != finding.meant.end();
     });
   }
 

@@ -508,6 +508,7 @@ void conceal(Launch& launch, Secrets& secrets) {
   if (launch.usage) {
     secrets.hide_in(launch.usage->message);
     secrets.hide_in(launch.usage->flag);
+    if (launch.usage->value) secrets.hide_in(*launch.usage->value);
   }
   if (launch.refusal) secrets.hide_in(launch.refusal->message);
   for (LogLine& line : launch.log) secrets.hide_in(line.message);

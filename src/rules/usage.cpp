@@ -1,5 +1,6 @@
 // US: the argument parser's complaint as a finding, with the option that was probably meant.
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -14,7 +15,7 @@
 namespace preflight::rules {
 namespace {
 
-std::string option_advice(std::string_view typed, Release release) {
+std::string option_advice(std::string_view typed, Release release, std::vector<std::string>& meant) {
   if (const args::VllmOption* v = args::find_vllm_option(typed)) {
     if (v->sglang.empty()) return std::string(v->note);
     return fmt::format("that is vLLM's spelling; SGLang calls it {}{}{}", v->sglang, v->note.empty() ? "" : ": ",
@@ -26,9 +27,8 @@ std::string option_advice(std::string_view typed, Release release) {
     return here->empty() ? "a release that has it, or drop it"
                          : fmt::format("{} in this release", fmt::join(*here, " or "));
   }
-  std::string close;
-  for (const std::string& name : args::closest_options(release, typed)) close += (close.empty() ? "" : " or ") + name;
-  if (!close.empty()) return fmt::format("did you mean {}?", close);
+  meant = args::closest_options(release, typed);
+  if (!meant.empty()) return fmt::format("did you mean {}?", fmt::join(meant, " or "));
   return "remove it, or look it up among the options of this release";
 }
 
@@ -40,6 +40,18 @@ std::string history_of(std::string_view typed, Release release) {
   return span->last == known_releases().last
              ? fmt::format(" SGLang has this option from {} on.", span->first.text())
              : fmt::format(" SGLang has this option from {} to {}.", span->first.text(), span->last.text());
+}
+
+// What was meant nobody knows where no choice is near: without it SGLang chooses, as it does for everybody.
+void advise_choice(Diagnostic& d, const args::Option& option, const std::string& flag, std::string_view value) {
+  const std::vector<std::string_view> choices(option.row->choices.begin(), option.row->choices.end());
+  if (const std::string_view near = args::closest_choice(value, choices); !near.empty()) {
+    d.remedies = {to_give(flag, {std::string(near)})};
+    d.fix = fmt::format("did you mean {}?", near);
+  } else {
+    d.remedies = {to_drop(flag)};
+    d.fix = fmt::format("drop {}, or give one of its choices", flag);
+  }
 }
 
 }  // namespace
@@ -65,26 +77,12 @@ Diagnostic usage_diagnostic(const UsageError& usage, Release release) {
     if (option->row != nullptr) d.field = option->field;
   }
   if (unknown) d.why += history_of(flag, release);
-  d.fix = unknown ? option_advice(flag, release) : std::string(rule->fix);
+  d.fix = unknown ? option_advice(flag, release, d.meant) : std::string(rule->fix);
   if (usage.kind == "required") d.fix = fmt::format("add {} and its value", flag);
   if (usage.kind == "expected") d.fix = fmt::format("a value behind {}, or drop it", flag);
   if (usage.kind == "value") d.fix = fmt::format("another value for {}, or drop it", flag);
-  if (id == "US003") {
-    const args::Option* option = index.find(flag);
-    const auto open = usage.message.find('"');
-    const auto close = open == std::string::npos ? open : usage.message.find('"', open + 1);
-    if (option != nullptr && option->row != nullptr && close != std::string::npos) {
-      const std::string value = usage.message.substr(open + 1, close - open - 1);
-      const std::vector<std::string_view> choices(option->row->choices.begin(), option->row->choices.end());
-      if (const std::string_view meant = args::closest_choice(value, choices); !meant.empty()) {
-        d.remedies = {to_give(flag, {std::string(meant)})};
-        d.fix = fmt::format("did you mean {}?", meant);
-      } else {  // what was meant nobody knows: without it SGLang chooses, as it does for everybody
-        d.remedies = {to_drop(flag)};
-        d.fix = fmt::format("drop {}, or give one of its choices", flag);
-      }
-    }
-  }
+  if (const args::Option* option = index.find(flag); usage.value && option != nullptr && option->row != nullptr)
+    advise_choice(d, *option, flag, *usage.value);
   return d;
 }
 
