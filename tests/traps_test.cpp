@@ -113,7 +113,8 @@ struct Judge {
   std::string traps;  // file
   std::string program;
   std::string suffix;
-  int exact;  // as many at least are followed, not asked about
+  int exact;                 // as many at least are followed, not asked about
+  std::string at_once = "";  // what runs all of them, in a process each, where the program itself is slow to start
 };
 
 void judge(const Judge& by) {
@@ -121,12 +122,16 @@ void judge(const Judge& by) {
   const std::vector<std::string> traps = traps_of(by.traps);
   dir.file("bin/python", std::string(kPython));
   std::string all = fmt::format("cd {0}; chmod +x bin/python; export PATH={0}/bin:$PATH HOME=/root\n", dir.path());
+  std::string each;
+  std::string names;
   for (std::size_t i = 0; i < traps.size(); ++i) {
     dir.file(fmt::format("{}{}", i, by.suffix), traps[i]);
-    all += fmt::format("LAUNCHES={0}/{1}.out timeout 10 {2} {1}{3} < /dev/null > /dev/null 2>&1\n", dir.path(), i,
-                       by.program, by.suffix);
+    names += fmt::format(" {}{}", i, by.suffix);
+    each += fmt::format("LAUNCHES={0}/{1}.out timeout 10 {2} {1}{3} < /dev/null > /dev/null 2>&1\n", dir.path(), i,
+                        by.program, by.suffix);
   }
-  dir.file("all.sh", all);
+  dir.file("all.sh",
+           all + (by.at_once.empty() ? each : fmt::format("{} {} {}{}\n", by.program, by.at_once, dir.path(), names)));
   run_command_line("bash " + dir.path() + "/all.sh");
   int exact = 0;
   for (std::size_t i = 0; i < traps.size(); ++i) {
@@ -199,7 +204,8 @@ TEST(Traps, WhatIsReadOfAScriptAtItsPlaceIsWhatBashRunsFromAnywhere) {
 
 TEST(Traps, WhatIsReadOfAProgramWithoutAQuestionIsWhatPythonRuns) {
   // The interpreter itself: what pyenv puts in its place sets another PATH.
-  judge({"python_traps.txt", "$(python3 -c 'import sys; print(sys.executable)')", ".py", 315});
+  judge({"python_traps.txt", "$(python3 -c 'import sys; print(sys.executable)')", ".py", 315,
+         source_directory() + "/tests/support/run_programs.py"});
 }
 
 // Every goal by itself: what is read of it runs, and nothing runs that is read of no goal.
